@@ -1,0 +1,386 @@
+//! How a model sees the task.
+//!
+//! Each model family was trained inside one coding agent. A harness is the interface of such an
+//! agent (prompt, tool names, argument schemas, result formats, message order) over our own tools.
+//! It translates and nothing else: no input or output, no clock, no wire. Only this file names a
+//! particular harness; adding one takes a folder and a line in [`ALL`].
+
+pub mod format;
+pub mod mini_swe_agent;
+pub mod minimal;
+pub mod native;
+pub mod qwen_code;
+
+use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
+use crate::tools::action::{Action, Outcome, PlanStep};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Every harness.
+pub const ALL: [&dyn Harness; 4] = [
+    &native::Native,
+    &qwen_code::QwenCode,
+    &minimal::Minimal,
+    &mini_swe_agent::MiniSweAgent,
+];
+
+/// The harness of that id.
+pub fn by_id(id: &str) -> Option<&'static dyn Harness> {
+    ALL.into_iter().find(|h| h.id() == id)
+}
+
+/// Words that mark a model family, and the harness it was trained in. The first row that matches
+/// wins, so a distillation stands before the family that it was distilled into.
+const FAMILIES: &[(&[&str], &str)] = &[
+    (&["qwen", "qwq", "dashscope"], "qwen-code"),
+    (&["gpt-oss", "gpt-", "codex", "openai"], "native"),
+];
+
+/// The harness for a model, judged by its own name, then by the provider's id, name and address.
+/// `None`: no family is known; the caller takes the general default.
+pub fn for_model(
+    model: &str,
+    provider_id: &str,
+    provider_name: &str,
+    base_url: &str,
+) -> Option<&'static str> {
+    [model, provider_id, provider_name, base_url]
+        .into_iter()
+        .find_map(|text| {
+            let text = text.to_lowercase();
+            FAMILIES
+                .iter()
+                .find(|(words, _)| words.iter().any(|w| text.contains(w)))
+                .map(|(_, id)| *id)
+        })
+}
+
+/// One emulated agent.
+pub trait Harness: Sync {
+    /// The id in config and flags.
+    fn id(&self) -> &'static str;
+    /// One line for `harness list`: which agent it is and for which models.
+    fn about(&self) -> &'static str;
+    /// What stands before the first word of the user. Made once, then frozen for the session and
+    /// stored with it, so that a resumed session sends the same bytes.
+    fn begin(&self, cx: &Context) -> Start;
+    /// The items of one message of the user.
+    fn user(&self, state: &mut State, input: &Input) -> Vec<Item>;
+    /// What a whole reply asks for. `reply.assistant.calls` hold valid JSON under offered names.
+    fn read(&self, state: &State, reply: &Reply) -> Step;
+    /// The answers to everything that one reply asked for, in its order, then reminders. `room`
+    /// is how many bytes each single answer may have.
+    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item>;
+    /// How something that happened by itself is told to the model.
+    fn notice(&self, state: &mut State, notice: &Notice) -> Vec<Item>;
+}
+
+/// The frozen beginning of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The system prompt.
+    pub system: String,
+    /// The tools on offer; empty for a harness that reads actions from text.
+    pub tools: Vec<ToolSpec>,
+    /// Items before the first message of the user.
+    pub opening: Vec<Item>,
+    /// Tools of the original agent that are not offered in this run, each with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// How much of an agent's surface is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// A few lines of prompt and the core tools: system and tools at most 4,000 bytes. Default below 10k.
+    Tiny,
+    /// System and tools at most 10,000 bytes. Default below 32k.
+    Compact,
+    /// Everything that works here.
+    Full,
+}
+
+impl Size {
+    /// All sizes with their names.
+    pub const ALL: [(Size, &'static str); 3] = [
+        (Size::Full, "full"),
+        (Size::Compact, "compact"),
+        (Size::Tiny, "tiny"),
+    ];
+
+    /// The name in config and flags.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(s, _)| *s == self)
+            .map_or("full", |(_, n)| n)
+    }
+
+    /// The size of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, n)| *n == name).map(|(s, _)| *s)
+    }
+
+    /// The default for a window of so many tokens.
+    pub fn for_window(tokens: u32) -> Self {
+        match tokens {
+            0..10_000 => Size::Tiny,
+            10_000..32_000 => Size::Compact,
+            _ => Size::Full,
+        }
+    }
+}
+
+/// What a harness may know about the world. Plain data, taken once per session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    /// The model's name.
+    pub model: String,
+    /// The working folder, absolute.
+    pub cwd: PathBuf,
+    /// The top of the git work tree, if there is one.
+    pub git_root: Option<PathBuf>,
+    /// The git branch, if there is one.
+    pub git_branch: Option<String>,
+    /// `Linux`, `macOS` or `Windows`, with its release: `Linux 6.8.0`.
+    pub os: String,
+    /// `x86_64`, `aarch64`, …
+    pub arch: String,
+    /// The shell that runs commands: `bash`, `zsh`, …
+    pub shell: String,
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// The IANA time zone.
+    pub timezone: String,
+    /// The first entries of the working folder: relative path, and whether it is a folder.
+    pub tree: Vec<(String, bool)>,
+    /// AGENTS.md and its kind.
+    pub instructions: Instructions,
+    /// `developer_instructions` of the config.
+    pub developer_instructions: Option<String>,
+    /// A text that replaces the harness's own system prompt (`model_instructions_file`).
+    pub system_override: Option<String>,
+    /// What commands may do.
+    pub sandbox: SandboxFacts,
+    /// How much to show.
+    pub size: Size,
+    /// Add the short reliability block.
+    pub guidance: bool,
+    /// A person can be asked.
+    pub interactive: bool,
+}
+
+/// AGENTS.md texts within their budget.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// The user's own, from the home folder, trimmed.
+    pub global: Option<Document>,
+    /// The project's, from its root down to the working folder.
+    pub project: Vec<Document>,
+}
+
+impl Instructions {
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.global.is_none() && self.project.is_empty()
+    }
+}
+
+/// One instruction file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Where it is, absolute.
+    pub path: PathBuf,
+    /// The path to show: relative to the working folder where that is shorter.
+    pub shown: String,
+    /// Its text; when it was cut to the budget, the last line says so.
+    pub text: String,
+}
+
+/// What commands may do, for prompts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SandboxFacts {
+    /// `read-only`, `workspace-write` or `danger-full-access`.
+    pub mode: String,
+    /// Commands may use the network.
+    pub network: bool,
+    /// Folders that may be written.
+    pub writable: Vec<PathBuf>,
+    /// `untrusted`, `on-request` or `never`.
+    pub approval: String,
+}
+
+/// One message of the user.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The words.
+    pub text: String,
+    /// Pictures, as parts.
+    pub images: Vec<Part>,
+}
+
+impl Input {
+    /// A message of words alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Input {
+            text: text.into(),
+            images: Vec::new(),
+        }
+    }
+}
+
+/// What a harness remembers. Stored with the session whenever it changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The plan as last set.
+    pub plan: Vec<PlanStep>,
+    /// Counters under names of the harness's own choice.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+    /// Short texts under names of the harness's own choice.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
+}
+
+/// What a reply asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Do these, in order: one entry per call of the reply, or for a text-action harness one per
+    /// action found.
+    Act(Vec<Result<Action, CallError>>),
+    /// The turn is over; the reply's text is the answer.
+    Done,
+    /// Ask again. The reply itself is dropped.
+    Requery {
+        /// Shown in the next request only.
+        show: Vec<Item>,
+        /// Kept in the transcript.
+        keep: Vec<Item>,
+    },
+    /// End the turn as failed.
+    Stop(String),
+}
+
+/// One thing that a reply asked for, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// The call; `None` when the action stood in the text.
+    pub call: Option<ToolCall>,
+    /// What was done, or why the call could not be understood.
+    pub result: Result<(Action, Outcome), CallError>,
+    /// Remarks that the model should read after the result, for example how its call was repaired.
+    pub notes: Vec<String>,
+}
+
+/// Something that happened without the model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// A background command ended.
+    JobEnded {
+        /// Its number.
+        id: u32,
+        /// Its command line.
+        command: String,
+        /// Its exit code, if it was not killed.
+        code: Option<i32>,
+    },
+    /// A short message of the program to the model, for example the one nudge after an empty reply.
+    Nudge(String),
+}
+
+/// Why a call could not be understood. `Display` tells the model exactly what to send.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum CallError {
+    /// No tool of that name.
+    UnknownTool {
+        /// As written.
+        name: String,
+        /// All tools on offer.
+        available: Vec<String>,
+        /// The most similar ones, at most three.
+        nearest: Vec<String>,
+    },
+    /// The arguments are not a JSON object.
+    BadJson {
+        /// The tool.
+        tool: String,
+        /// Why.
+        why: String,
+        /// The arguments as written, at most 200 characters.
+        raw: String,
+        /// How a call looks: `{"path": string, "limit"?: number}`.
+        expected: String,
+    },
+    /// An argument is missing or wrong.
+    BadArgument {
+        /// The tool.
+        tool: String,
+        /// What is wrong: `missing "path"`, `"limit" must be a number`.
+        why: String,
+        /// The keys that came.
+        received: Vec<String>,
+        /// How a call looks.
+        expected: String,
+    },
+    /// The reply was cut by the token limit inside this call.
+    CutOff {
+        /// The tool.
+        tool: String,
+    },
+    /// Anything else that a harness refuses, in its own words.
+    Refused(String),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::UnknownTool {
+                name,
+                available,
+                nearest,
+            } => {
+                write!(f, "Unknown tool \"{name}\".")?;
+                if !nearest.is_empty() {
+                    write!(f, " Did you mean {}?", nearest.join(" or "))?;
+                }
+                write!(f, " Available: {}.", available.join(", "))
+            }
+            CallError::BadJson {
+                tool,
+                why,
+                raw,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "{tool}: the arguments are not valid JSON ({why}). Received: {raw}. Expected: {expected}."
+                )
+            }
+            CallError::BadArgument {
+                tool,
+                why,
+                received,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "{tool}: {why}. Received keys: {}. Expected: {expected}.",
+                    if received.is_empty() {
+                        "none".into()
+                    } else {
+                        received.join(", ")
+                    }
+                )
+            }
+            CallError::CutOff { tool } => write!(
+                f,
+                "{tool}: your reply reached the output limit inside this call, so it was not run. Send it again in smaller pieces: write a part of the file first and add the rest with edits."
+            ),
+            CallError::Refused(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}

@@ -1,0 +1,211 @@
+//! What happens, as every front end sees it.
+
+use crate::harnesses::CallError;
+use crate::model::{Timing, ToolCall, Usage};
+use crate::sandbox::{Lift, Mode, Strength};
+use crate::tools::action::{Action, Outcome, PlanStep};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One thing that happened. The order is the order of the world.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A session begins or goes on.
+    Session(Box<SessionInfo>),
+    /// Something the user should know; the run goes on.
+    Warning(String),
+    /// A fact about the run that is no warning: what was chosen, what was resumed.
+    Note(String),
+    /// A turn begins.
+    TurnStarted,
+    /// A request goes out.
+    Requested {
+        /// Bytes of the body.
+        bytes: usize,
+        /// Estimated tokens.
+        tokens: u64,
+        /// The window in tokens.
+        window: u32,
+    },
+    /// The server reads the prompt.
+    Progress {
+        /// Tokens read.
+        processed: u64,
+        /// Tokens in all.
+        total: u64,
+    },
+    /// Nothing has come yet.
+    Waiting(Duration),
+    /// The request is sent again; what was streamed since the last reply is void.
+    Retry {
+        /// Which try, from 1.
+        attempt: u32,
+        /// How many there will be.
+        of: u32,
+        /// Why.
+        why: String,
+    },
+    /// A piece of the reply's text.
+    Text(String),
+    /// A piece of the reply's thinking.
+    Reasoning(String),
+    /// A reply is complete.
+    Replied {
+        /// Its text as it goes into the transcript; may be empty.
+        text: String,
+        /// Its thinking.
+        reasoning: String,
+        /// Token counts.
+        usage: Option<Usage>,
+        /// Times.
+        timing: Timing,
+    },
+    /// A call of the model was repaired or taken from text.
+    Repaired(String),
+    /// A call could not be understood; the model is told.
+    BadCall {
+        /// The call.
+        call: Option<ToolCall>,
+        /// Why.
+        error: CallError,
+    },
+    /// An action begins.
+    Started {
+        /// Its number within the session.
+        id: u64,
+        /// What is done.
+        action: Action,
+    },
+    /// Output of a running command.
+    Output {
+        /// The action's number.
+        id: u64,
+        /// The text, not yet sanitised.
+        text: String,
+    },
+    /// An action is over.
+    Finished {
+        /// Its number.
+        id: u64,
+        /// What was done.
+        action: Action,
+        /// What came of it.
+        outcome: Outcome,
+        /// How long it took.
+        took: Duration,
+    },
+    /// The plan changed.
+    Plan(Vec<PlanStep>),
+    /// Old tool results were replaced by a line each, to make room.
+    Elided {
+        /// How many.
+        results: usize,
+        /// Estimated tokens before.
+        before: u64,
+        /// Estimated tokens after.
+        after: u64,
+    },
+    /// The turn is over.
+    TurnDone(TurnEnd),
+}
+
+/// What a session is, for headers and status lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionInfo {
+    /// Its id (UUID version 7).
+    pub id: String,
+    /// True when it goes on from a stored one.
+    pub resumed: bool,
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// The provider's name and base URL.
+    pub provider: (String, String),
+    /// The model.
+    pub model: String,
+    /// The wire's name.
+    pub wire: &'static str,
+    /// The harness's id and size.
+    pub harness: (&'static str, &'static str),
+    /// The window and where the number comes from.
+    pub window: (u32, String),
+    /// The sandbox mode.
+    pub sandbox: Mode,
+    /// How well it holds here.
+    pub strength: Strength,
+    /// The approval policy's name.
+    pub approval: &'static str,
+    /// Commands may use the network.
+    pub network: bool,
+    /// The session's file, if it is kept.
+    pub file: Option<PathBuf>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// Why.
+    pub reason: EndReason,
+    /// The last message of the model; empty if there is none.
+    pub answer: String,
+    /// Requests made in the turn.
+    pub requests: u32,
+    /// Tokens of the session so far.
+    pub usage: Usage,
+    /// How long the turn took.
+    pub took: Duration,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EndReason {
+    /// The model was done.
+    Done,
+    /// The model gave no answer.
+    NoAnswer,
+    /// An error, as a sentence.
+    Failed(String),
+    /// The step limit.
+    StepLimit(u32),
+    /// The sandbox cannot be enforced and nobody can be asked.
+    NoSandbox(String),
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// A question to the person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What would be done.
+    pub action: Action,
+    /// Where.
+    pub cwd: PathBuf,
+    /// Why it is asked, in a sentence.
+    pub reason: String,
+    /// What a yes would lift.
+    pub lift: Lift,
+    /// True when the call was found in text.
+    pub recovered: bool,
+}
+
+/// The person's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Do it.
+    Yes,
+    /// Do it, and do not ask for the same again in this session.
+    YesForSession,
+    /// Do not; the words, if any, go to the model.
+    No(Option<String>),
+    /// Do not, and end the turn.
+    Stop,
+}
+
+/// Who watches and is asked.
+pub trait Frontend {
+    /// Something happened.
+    fn event(&mut self, event: &Event);
+    /// May this be done? A front end without a person answers [`Answer::No`].
+    fn ask(&mut self, question: &Question) -> Answer;
+    /// True when a person can be asked.
+    fn interactive(&self) -> bool;
+}

@@ -1,0 +1,224 @@
+//! Typed settings, each knowing where it came from.
+//!
+//! Layers, from low to high: built-in defaults, the user's `config.toml`, a trusted project's
+//! `.openinterpreter/config.toml`, a profile, `-c` and flags.
+
+use crate::sandbox::{Approval, Mode};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Built in.
+    Default,
+    /// The user's file.
+    User(PathBuf),
+    /// A trusted project's file.
+    Project(PathBuf),
+    /// A profile of that name.
+    Profile(String),
+    /// A flag or `-c`, as typed.
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::User(p) | Source::Project(p) => write!(f, "{}", p.display()),
+            Source::Profile(n) => write!(f, "profile {n}"),
+            Source::Flag(t) => f.write_str(t),
+        }
+    }
+}
+
+/// A value with its source. Reads like the value itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting<T> {
+    /// The value in force.
+    pub value: T,
+    /// Who set it.
+    pub source: Source,
+}
+
+impl<T> Setting<T> {
+    /// A built-in value.
+    pub fn default_of(value: T) -> Self {
+        Setting {
+            value,
+            source: Source::Default,
+        }
+    }
+
+    /// True when nobody set it.
+    pub fn is_default(&self) -> bool {
+        self.source == Source::Default
+    }
+}
+
+impl<T> Deref for Setting<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Every setting that the program acts on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The model; `None`: the one that the provider has loaded, or its only one.
+    pub model: Setting<Option<String>>,
+    /// The provider's id.
+    pub model_provider: Setting<Option<String>>,
+    /// The provider of `--oss`; `None`: whichever answers.
+    pub oss_provider: Setting<Option<String>>,
+    /// `--oss` was given (or `-p` names a profile that does).
+    pub oss: bool,
+    /// `minimal`, `low`, `medium`, `high`, `xhigh`.
+    pub model_reasoning_effort: Setting<Option<String>>,
+    /// The window in tokens.
+    pub model_context_window: Setting<Option<u32>>,
+    /// The most tokens that one tool result may take.
+    pub tool_output_token_limit: Setting<Option<u32>>,
+    /// A file that replaces the system prompt.
+    pub model_instructions_file: Setting<Option<PathBuf>>,
+    /// A text of the user for the start of every session.
+    pub developer_instructions: Setting<Option<String>>,
+    /// Sampling values to send.
+    pub sampling: Setting<crate::model::Sampling>,
+    /// The harness; `None`: chosen by model family; `""`: native.
+    pub harness: Setting<Option<String>>,
+    /// Add the short reliability block.
+    pub harness_guidance: Setting<bool>,
+    /// `full`, `compact` or `tiny`; `None`: chosen by the window.
+    pub harness_size: Setting<Option<String>>,
+    /// When to ask.
+    pub approval_policy: Setting<Approval>,
+    /// What commands may do.
+    pub sandbox_mode: Setting<Mode>,
+    /// `[sandbox_workspace_write] writable_roots`, and `--add-dir`.
+    pub writable_roots: Setting<Vec<PathBuf>>,
+    /// `[sandbox_workspace_write] network_access`.
+    pub network_access: Setting<bool>,
+    /// `[sandbox_workspace_write] exclude_tmpdir_env_var`.
+    pub exclude_tmpdir_env_var: Setting<bool>,
+    /// `[sandbox_workspace_write] exclude_slash_tmp`.
+    pub exclude_slash_tmp: Setting<bool>,
+    /// `[shell_environment_policy]`.
+    pub environment: Setting<EnvironmentPolicy>,
+    /// The most steps (replies with tool calls) of one turn; `None`: no limit.
+    pub max_steps: Setting<Option<u32>>,
+    /// Budget for AGENTS.md files in bytes; 0 turns them off.
+    pub project_doc_max_bytes: Setting<u64>,
+    /// Other names to read when there is no AGENTS.md.
+    pub project_doc_fallback_filenames: Setting<Vec<String>>,
+    /// What marks the root of a project.
+    pub project_root_markers: Setting<Vec<String>>,
+    /// Where logs go; `None`: `log/` in the home.
+    pub log_dir: Setting<Option<PathBuf>>,
+    /// Keep prompts in the history file.
+    pub history: Setting<bool>,
+    /// Do not show thinking.
+    pub hide_agent_reasoning: Setting<bool>,
+    /// Base URL of the built-in `openai` provider.
+    pub openai_base_url: Setting<Option<String>>,
+    /// `[model_providers.*]`, by id.
+    pub model_providers: BTreeMap<String, Setting<ProviderEntry>>,
+    /// `[projects."PATH"] trust_level`: true is trusted.
+    pub projects: BTreeMap<PathBuf, bool>,
+    /// The profile in force.
+    pub profile: Option<String>,
+    /// Sentences about keys that had no effect, each with file, line and the nearest key.
+    pub warnings: Vec<String>,
+}
+
+/// A provider's table in the config. For a built-in id it overrides single keys.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProviderEntry {
+    /// Its name for people.
+    pub name: Option<String>,
+    /// Ends in `/v1` for most servers; the path of the wire is appended.
+    pub base_url: Option<String>,
+    /// `chat`, `responses`, `messages` or `ollama`; default `chat`.
+    pub wire_api: Option<String>,
+    /// The variable that holds the key.
+    pub env_key: Option<String>,
+    /// Where to get a key; shown when the variable is missing.
+    pub env_key_instructions: Option<String>,
+    /// A key written in the config.
+    pub experimental_bearer_token: Option<String>,
+    /// A command that prints the key.
+    pub auth: Option<AuthCommand>,
+    /// Added to every URL.
+    pub query_params: BTreeMap<String, String>,
+    /// Added to every request.
+    pub http_headers: BTreeMap<String, String>,
+    /// The same, the values being names of variables; an unset one is left out.
+    pub env_http_headers: BTreeMap<String, String>,
+    /// Tries of a request that fails before it begins to answer. Default 4, at most 100.
+    pub request_max_retries: Option<u32>,
+    /// Tries of a stream that breaks off. Default 5, at most 100.
+    pub stream_max_retries: Option<u32>,
+    /// Milliseconds without a byte before a stream counts as dead. Default 300,000; none on a local server.
+    pub stream_idle_timeout_ms: Option<u64>,
+    /// Accepted for compatibility; has no effect.
+    pub requires_openai_auth: Option<bool>,
+    /// Accepted for compatibility; has no effect.
+    pub supports_websockets: Option<bool>,
+    /// Accepted for compatibility; has no effect.
+    pub websocket_connect_timeout_ms: Option<u64>,
+    /// Further top-level fields of every request body.
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A command whose output is a key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuthCommand {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Milliseconds it may take. Default 5,000.
+    pub timeout_ms: Option<u64>,
+    /// Milliseconds after which it is run again. Default 300,000.
+    pub refresh_interval_ms: Option<u64>,
+    /// Where it runs.
+    pub cwd: Option<PathBuf>,
+}
+
+/// Which variables a command sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EnvironmentPolicy {
+    /// Where it starts from.
+    pub inherit: Inherit,
+    /// Keep variables whose name looks like a secret. Default false: they are removed.
+    pub ignore_default_excludes: bool,
+    /// Globs of names to remove.
+    pub exclude: Vec<String>,
+    /// Globs of names that stay although they look like a secret.
+    pub allow: Vec<String>,
+    /// Variables to set.
+    pub set: BTreeMap<String, String>,
+    /// When not empty, only names that match stay.
+    pub include_only: Vec<String>,
+}
+
+/// The variables that a command's environment starts from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Inherit {
+    /// Ours.
+    #[default]
+    All,
+    /// PATH, HOME, LANG and their kind.
+    Core,
+    /// None.
+    None,
+}

@@ -1,0 +1,153 @@
+//! What can go wrong between us and a model, as sentences.
+
+use std::fmt;
+use std::time::Duration;
+
+/// An error of a model server or of the way to it.
+///
+/// `Display` is one sentence for a person: the thing, the cause, and what to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelError {
+    /// No connection: refused, unknown host, TLS, time-out while connecting.
+    Unreachable {
+        /// The URL that was tried.
+        url: String,
+        /// The system's reason.
+        why: String,
+    },
+    /// The server answered with an error status, or with an error inside a stream.
+    Status {
+        /// The URL.
+        url: String,
+        /// HTTP status; 200 when the error came in mid-stream.
+        status: u16,
+        /// The server's own words, one line, cut to 500 characters.
+        message: String,
+        /// How long the server asks us to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The prompt does not fit the server's window.
+    Overflow {
+        /// Tokens of the prompt, when the server said.
+        prompt: Option<u64>,
+        /// Tokens of the window, when the server said.
+        window: Option<u64>,
+        /// The server's own words.
+        message: String,
+    },
+    /// The server does not have this model.
+    NoModel {
+        /// The name that was asked for.
+        model: String,
+        /// The server's own words.
+        message: String,
+    },
+    /// The server refuses tools for this model.
+    NoTools {
+        /// The server's own words.
+        message: String,
+    },
+    /// The server could not parse what its own model wrote.
+    BadCall {
+        /// What the model wrote, when the server quotes it.
+        raw: Option<String>,
+        /// The server's own words.
+        message: String,
+    },
+    /// The stream ended without its finish marker.
+    Broken {
+        /// The URL.
+        url: String,
+        /// What was missing or wrong.
+        why: String,
+    },
+    /// Nothing arrived for longer than the idle limit.
+    Idle {
+        /// The URL.
+        url: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl ModelError {
+    /// True when the same request may succeed if it is sent again.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            ModelError::Status { status, .. } => {
+                matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+            }
+            ModelError::Broken { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelError::Unreachable { url, why } => {
+                write!(
+                    f,
+                    "no model server answers at {url} ({why}); start it, or name another with --local-provider or base_url"
+                )
+            }
+            ModelError::Status {
+                url,
+                status: 401 | 403,
+                message,
+                ..
+            } => {
+                write!(
+                    f,
+                    "{url} refused the key: {message}; set the provider's key variable, or env_key in its config entry"
+                )
+            }
+            ModelError::Status {
+                url,
+                status,
+                message,
+                ..
+            } => write!(f, "{url} answered {status}: {message}"),
+            ModelError::Overflow {
+                prompt,
+                window,
+                message,
+            } => match (prompt, window) {
+                (Some(p), Some(w)) => {
+                    write!(
+                        f,
+                        "the prompt has {p} tokens but the server's window holds {w}; load the model with a larger window, or start a shorter task"
+                    )
+                }
+                _ => write!(f, "the prompt does not fit the server's window: {message}"),
+            },
+            ModelError::NoModel { model, message } => {
+                write!(f, "the server has no model `{model}`: {message}")
+            }
+            ModelError::NoTools { message } => {
+                write!(
+                    f,
+                    "this model cannot call tools: {message}; choose another with -m, or use --harness mini-swe-agent, which needs none"
+                )
+            }
+            ModelError::BadCall { message, .. } => write!(
+                f,
+                "the model wrote a broken tool call that its server could not read: {message}"
+            ),
+            ModelError::Broken { url, why } => write!(f, "the answer from {url} broke off: {why}"),
+            ModelError::Idle { url, limit } => {
+                write!(
+                    f,
+                    "{url} sent nothing for {} s; raise stream_idle_timeout_ms if the model needs longer",
+                    limit.as_secs()
+                )
+            }
+            ModelError::Interrupted => write!(f, "interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for ModelError {}

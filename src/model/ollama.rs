@@ -1,0 +1,21 @@
+//! stub
+use super::*;
+/// stub
+pub struct Ollama;
+impl Wire for Ollama {
+    fn api(&self) -> WireApi {
+        todo!()
+    }
+    fn path(&self) -> &'static str {
+        todo!()
+    }
+    fn body(&self, _: &Request) -> Value {
+        todo!()
+    }
+    fn framing(&self) -> Framing {
+        todo!()
+    }
+    fn decoder(&self, _: &[ToolSpec]) -> Box<dyn Decoder> {
+        todo!()
+    }
+}

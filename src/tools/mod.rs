@@ -1,0 +1,3 @@
+//! What an action does to the world. Each tool exists once, whatever a harness calls it.
+
+pub mod action;
