@@ -26,6 +26,9 @@ pub const ALL: [&dyn Harness; 4] = [
     &mini_swe_agent::MiniSweAgent,
 ];
 
+/// The harness for a model of no known family.
+pub const GENERAL: &str = "qwen-code";
+
 /// The harness of that id.
 pub fn by_id(id: &str) -> Option<&'static dyn Harness> {
     ALL.into_iter().find(|h| h.id() == id)

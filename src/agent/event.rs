@@ -2,7 +2,7 @@
 
 use crate::harnesses::CallError;
 use crate::model::{Timing, ToolCall, Usage};
-use crate::sandbox::{Lift, Mode, Strength};
+use crate::sandbox::{Lift, Mode};
 use crate::tools::action::{Action, Outcome, PlanStep};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -130,8 +130,6 @@ pub struct SessionInfo {
     pub window: (u32, String),
     /// The sandbox mode.
     pub sandbox: Mode,
-    /// How well it holds here.
-    pub strength: Strength,
     /// The approval policy's name.
     pub approval: &'static str,
     /// Commands may use the network.

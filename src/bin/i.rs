@@ -1,1 +1,7 @@
-fn main() {}
+//! The same program under its short name.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    open_interpreter::cli::main()
+}

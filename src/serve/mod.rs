@@ -1,1 +1,3 @@
-//! (room: serve)
+//! What a program speaks: thin translations of the same events.
+
+pub mod exec_json;

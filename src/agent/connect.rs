@@ -1,0 +1,140 @@
+//! Before the first request: which provider, which model, which window.
+
+use super::event::{Event, Frontend};
+use crate::cancel::Cancel;
+use crate::config::Config;
+use crate::model::local::{self, Found, ModelInfo, Window};
+use crate::model::provider::{self, LocalServer, Provider};
+use std::fmt;
+
+/// Tokens that a session needs at least, so that the prompt, a file and a reply have room.
+const NEED: u32 = 16_384;
+
+/// Provider, model and window of a session.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// The provider, resolved.
+    pub provider: Provider,
+    /// The model's name.
+    pub model: String,
+    /// What the server says about the model.
+    pub info: Option<ModelInfo>,
+    /// The window.
+    pub window: Window,
+}
+
+/// Why a session cannot begin: one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectError(pub String);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// What the caller wants beside the config.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// Use the `chat` wire whatever the provider's own is.
+    pub chat_completions: bool,
+    /// The provider and model of a resumed session, used where the command line names none.
+    pub resumed: Option<(String, String)>,
+    /// The harness needs no tool calls, so a model without them will do.
+    pub without_tools: bool,
+}
+
+/// Finds the provider, the model and the window.
+///
+/// At most two round trips when provider and model are named. What was chosen for the user is
+/// said in a note.
+///
+/// # Errors
+/// No server, unknown provider, missing key, missing model, model without tools: one sentence
+/// with the command that mends it.
+pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Connection, ConnectError> {
+    let env = |name: &str| std::env::var(name).ok();
+    let id = provider_id(config, wish, cancel, front)?;
+    let mut provider = provider::resolve(&id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()))?;
+    let resumed = wish.resumed.as_ref().filter(|(p, _)| *p == id).map(|(_, m)| m.clone());
+    // A model that was named on this command line wins over the one of the resumed session.
+    let named = match (&config.model.value, resumed) {
+        (Some(model), Some(old)) => Some(if matches!(config.model.source, crate::config::Source::Flag(_)) { model.clone() } else { old }),
+        (Some(model), None) => Some(model.clone()),
+        (None, old) => old,
+    };
+    let fail = |e: crate::model::ModelError| ConnectError(e.to_string());
+    let (model, info) = match named {
+        Some(model) if provider.is_local() => {
+            let info = local::describe(&provider, &model, cancel).map_err(fail)?;
+            (model, info)
+        }
+        Some(model) => (model, None),
+        None if provider.is_local() => {
+            let models = local::models(&provider, cancel).map_err(fail)?;
+            let chosen = local::choose(&models).map_err(ConnectError)?;
+            front.event(&Event::Note(format!("model: {} (the one that {} has; choose with -m)", chosen.id, provider.name)));
+            let info = local::describe(&provider, &chosen.id, cancel).map_err(fail)?.unwrap_or_else(|| chosen.clone());
+            (chosen.id.clone(), Some(info))
+        }
+        None => return Err(ConnectError(format!("no model is set for {}; name one with -m, or set `model` in the config", provider.name))),
+    };
+    if let Some(info) = &info {
+        if info.cloud {
+            front.event(&Event::Warning(format!("{model} runs on a remote server although {} lists it", provider.name)));
+        }
+        if info.tools == Some(false) && !wish.without_tools {
+            return Err(ConnectError(format!(
+                "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
+                provider.name
+            )));
+        }
+    }
+    let window = local::window(&provider, info.as_ref(), *config.model_context_window, NEED, local::free_memory());
+    if let Some(notice) = &window.notice {
+        front.event(&Event::Warning(notice.clone()));
+    }
+    if let Some(info) = &info {
+        provider.family = info.family.clone();
+    }
+    Ok(Connection { provider, model, info, window })
+}
+
+/// The provider's id: named, resumed, or the local server that answers.
+fn provider_id(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<String, ConnectError> {
+    if config.oss {
+        if let Some(id) = &*config.oss_provider {
+            return Ok(id.clone());
+        }
+        return found(detect(config, cancel), front);
+    }
+    if let Some(id) = &*config.model_provider
+        && (wish.resumed.is_none() || matches!(config.model_provider.source, crate::config::Source::Flag(_)))
+    {
+        return Ok(id.clone());
+    }
+    if let Some((id, _)) = &wish.resumed {
+        return Ok(id.clone());
+    }
+    found(detect(config, cancel), front)
+}
+
+fn detect(config: &Config, cancel: &Cancel) -> Vec<Found> {
+    let env = |name: &str| std::env::var(name).ok();
+    local::detect(&provider::local_candidates(config, &env), cancel)
+}
+
+fn found(servers: Vec<Found>, front: &mut dyn Frontend) -> Result<String, ConnectError> {
+    let Some(first) = servers.first() else {
+        return Err(ConnectError(
+            "no local model server answers: not Ollama (11434), LM Studio (1234), llama-server (8080) nor vLLM (8000); start one, for example `ollama serve`, or name a provider with `-c model_provider=NAME`".into(),
+        ));
+    };
+    let name = |s: LocalServer| provider::local_name(s);
+    let others: Vec<_> = servers[1..].iter().map(|f| name(f.server)).collect();
+    let also = if others.is_empty() { String::new() } else { format!("; also up: {}", others.join(", ")) };
+    front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", name(first.server), first.base_url)));
+    Ok(provider::local_id(first.server).to_owned())
+}

@@ -1,0 +1,306 @@
+//! Opening a session: from settings and a folder to something that can run a turn.
+
+use super::approval::policy::Judge;
+use super::budget::Budget;
+use super::connect::{ConnectError, Wish, connect};
+use super::event::{Event, Frontend};
+use super::record::{self, Restored, TurnContext};
+use super::session::{Parts, Session};
+use crate::cancel::Cancel;
+use crate::config::environment::environment;
+use crate::config::{Config, Source};
+use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
+use crate::project::{git, instructions, tree};
+use crate::sandbox::gate::Gate;
+use crate::sandbox::{Approval, Mode, Policy, Sandbox};
+use crate::store::paths::Home;
+use crate::store::rollout::{self, Writer};
+use crate::tools::{Setup, Workbench};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// What a front end asks for beside the settings.
+#[derive(Debug, Clone, Default)]
+pub struct Open {
+    /// The working folder, absolute.
+    pub cwd: PathBuf,
+    /// The working folder was named on the command line.
+    pub cwd_named: bool,
+    /// The file of the session to go on with.
+    pub resume: Option<PathBuf>,
+    /// Keep no file.
+    pub ephemeral: bool,
+    /// Use the `chat` wire for this run.
+    pub chat_completions: bool,
+    /// A schema for the answer.
+    pub schema: Option<Value>,
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// One sentence: no server, no model, an unreadable session, a file that cannot be made.
+pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Session, ConnectError> {
+    let fail = |text: String| ConnectError(text);
+    let restored = match &ask.resume {
+        Some(path) => Some(read_back(path, front)?),
+        None => None,
+    };
+    let recorded = restored.as_ref().and_then(|r| r.context.clone());
+    let cwd = working_folder(ask, recorded.as_ref(), front);
+    let policy = policy(config, home, &cwd, recorded.as_ref());
+    let approval = recorded.as_ref().filter(|_| !is_flag(&config.approval_policy.source)).and_then(|r| Approval::from_name(&r.approval_policy));
+    let approval = approval.unwrap_or(*config.approval_policy);
+
+    // What the project brings is read while the server is asked.
+    let project = {
+        let (cwd, home, config) = (cwd.clone(), home.path().to_owned(), config.clone());
+        thread::spawn(move || Project::read(&cwd, &home, &config))
+    };
+    let named = named_harness(config, recorded.as_ref()).map_err(fail)?;
+    let wish = Wish {
+        chat_completions: ask.chat_completions,
+        resumed: recorded.as_ref().map(|r| (r.model_provider.clone(), r.model.clone())),
+        without_tools: named.is_some_and(|h| !h.needs_tools()),
+    };
+    let connection = connect(config, &wish, cancel, front)?;
+    let project = project.join().map_err(|_| fail("the project's folder could not be read".into()))?;
+    project.warnings.iter().for_each(|w| front.event(&Event::Warning(w.clone())));
+
+    let harness = named.unwrap_or_else(|| {
+        let p = &connection.provider;
+        let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url).unwrap_or(harnesses::GENERAL);
+        harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
+    });
+    let size = recorded
+        .as_ref()
+        .and_then(|r| Size::from_name(&r.harness_size))
+        .or_else(|| config.harness_size.as_deref().and_then(Size::from_name))
+        .unwrap_or_else(|| Size::for_window(connection.window.tokens));
+    let facts = Facts { cwd: &cwd, policy: &policy, approval, size, recorded: recorded.as_ref(), interactive: front.interactive() };
+    let context = make_context(config, project, facts, &connection.model, connection.window.tokens).map_err(fail)?;
+    let id = restored.as_ref().map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
+    let outputs = home.outputs(&id);
+    let store = store(home, ask, &id, front)?;
+    let variables = environment(&config.environment, std::env::vars_os(), has_network(&policy), &id);
+    let workbench = Workbench::new(Setup {
+        cwd: cwd.clone(),
+        gate: Gate::new(&policy, &cwd),
+        sandbox: Sandbox::new(policy.clone()),
+        outputs,
+        environment: variables,
+        shell: user_shell(),
+    });
+    Ok(Session::new(Parts {
+        id,
+        connection,
+        harness,
+        context,
+        workbench,
+        judge: Judge::new(approval, policy),
+        cancel: cancel.clone(),
+        store,
+        restored,
+        max_steps: *config.max_steps,
+        result_limit: *config.tool_output_token_limit,
+        sampling: config.sampling.value.clone(),
+        effort: config.model_reasoning_effort.value.clone(),
+        schema: ask.schema.clone(),
+    }))
+}
+
+/// What a harness would know in this folder, without a model: for `harness show`.
+///
+/// # Errors
+/// When `model_instructions_file` cannot be read.
+pub fn context(config: &Config, home: &Home, cwd: &Path, size: Size) -> Result<Context, String> {
+    let project = Project::read(cwd, home.path(), config);
+    let policy = policy(config, home, cwd, None);
+    let facts = Facts { cwd, policy: &policy, approval: *config.approval_policy, size, recorded: None, interactive: true };
+    let model = config.model.value.clone().unwrap_or_default();
+    let window = config.model_context_window.unwrap_or(32_768);
+    make_context(config, project, facts, &model, window)
+}
+
+/// What a context is made from beside settings and project.
+struct Facts<'a> {
+    cwd: &'a Path,
+    policy: &'a Policy,
+    approval: Approval,
+    size: Size,
+    recorded: Option<&'a TurnContext>,
+    interactive: bool,
+}
+
+fn make_context(config: &Config, project: Project, facts: Facts, model: &str, window: u32) -> Result<Context, String> {
+    let Facts { cwd, policy, approval, size, recorded, interactive } = facts;
+    Ok(Context {
+        model: model.to_owned(),
+        cwd: cwd.to_owned(),
+        git_root: project.git.as_ref().map(|g| g.root.clone()),
+        git_branch: project.git.as_ref().and_then(|g| g.branch.clone()),
+        os: os_name(),
+        arch: std::env::consts::ARCH.into(),
+        shell: shell_name(&user_shell()),
+        date: recorded.map_or_else(today, |r| r.current_date.clone()),
+        timezone: recorded.map_or_else(timezone, |r| r.timezone.clone()),
+        tree: project.tree,
+        instructions: project.instructions.within(Budget::new(window, None).instruction_bytes()),
+        developer_instructions: config.developer_instructions.value.clone(),
+        system_override: read_override(config)?,
+        sandbox: SandboxFacts {
+            mode: policy.mode.name().into(),
+            network: has_network(policy),
+            writable: policy.roots.clone(),
+            approval: approval.name().into(),
+        },
+        size,
+        guidance: *config.harness_guidance,
+        interactive,
+    })
+}
+
+fn has_network(policy: &Policy) -> bool {
+    policy.network || policy.mode == Mode::DangerFullAccess
+}
+
+/// What the working folder brings.
+struct Project {
+    git: Option<git::GitFacts>,
+    tree: Vec<(String, bool)>,
+    instructions: harnesses::Instructions,
+    warnings: Vec<String>,
+}
+
+impl Project {
+    fn read(cwd: &Path, home: &Path, config: &Config) -> Self {
+        let (instructions, warnings) = instructions::load(
+            cwd,
+            home,
+            &config.project_root_markers,
+            &config.project_doc_fallback_filenames,
+            *config.project_doc_max_bytes,
+        );
+        Project { git: git::facts(cwd), tree: tree::entries(cwd), instructions, warnings }
+    }
+}
+
+fn read_back(path: &Path, front: &mut dyn Frontend) -> Result<Restored, ConnectError> {
+    let (lines, warnings) =
+        rollout::read(path).map_err(|e| ConnectError(format!("the session {} cannot be read: {e}", path.display())))?;
+    warnings.into_iter().for_each(|w| front.event(&Event::Warning(w)));
+    let restored = record::restore(&lines);
+    if restored.id.is_empty() {
+        return Err(ConnectError(format!("{} is no session file: it has no session_meta line", path.display())));
+    }
+    Ok(restored)
+}
+
+/// The folder of a resumed session, unless another is named or it is gone.
+fn working_folder(ask: &Open, recorded: Option<&TurnContext>, front: &mut dyn Frontend) -> PathBuf {
+    match recorded {
+        Some(r) if !ask.cwd_named && r.cwd.is_dir() => r.cwd.clone(),
+        Some(r) if !ask.cwd_named => {
+            front.event(&Event::Warning(format!("the session's folder {} is gone; working in {}", r.cwd.display(), ask.cwd.display())));
+            ask.cwd.clone()
+        }
+        _ => ask.cwd.clone(),
+    }
+}
+
+/// The sandbox policy. A resumed session keeps its own unless a flag says otherwise.
+pub fn policy(config: &Config, home: &Home, cwd: &Path, recorded: Option<&TurnContext>) -> Policy {
+    let kept = recorded.filter(|_| !is_flag(&config.sandbox_mode.source)).map(|r| &r.sandbox_policy);
+    let mode = kept.and_then(|k| Mode::from_name(&k.mode)).unwrap_or(*config.sandbox_mode);
+    let network = kept.filter(|_| !is_flag(&config.network_access.source)).map_or(*config.network_access, |k| k.network_access);
+    let mut roots = vec![cwd.to_owned()];
+    match kept.filter(|_| !is_flag(&config.writable_roots.source)) {
+        Some(kept) => roots.extend(kept.writable_roots.clone()),
+        None => roots.extend(config.writable_roots.value.clone()),
+    }
+    Policy {
+        mode,
+        roots,
+        network: network && mode == Mode::WorkspaceWrite,
+        slash_tmp: !*config.exclude_slash_tmp,
+        tmpdir: !*config.exclude_tmpdir_env_var,
+        own_homes: vec![home.path().to_owned()],
+        readable: vec![home.all_outputs()],
+    }
+}
+
+fn is_flag(source: &Source) -> bool {
+    matches!(source, Source::Flag(_))
+}
+
+/// The harness that was named, on the command line, in the session or in the config.
+fn named_harness(config: &Config, recorded: Option<&TurnContext>) -> Result<Option<&'static dyn Harness>, String> {
+    let recorded = recorded.filter(|_| !is_flag(&config.harness.source)).map(|r| r.harness.clone());
+    let Some(id) = recorded.or_else(|| config.harness.value.clone()) else { return Ok(None) };
+    // An empty name pins the native harness, as users of the original know it.
+    let id = if id.is_empty() { "native" } else { id.as_str() };
+    harnesses::by_id(id).map(Some).ok_or_else(|| {
+        let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
+        format!("there is no harness `{id}`; known are {}", known.join(", "))
+    })
+}
+
+fn store(home: &Home, ask: &Open, id: &str, front: &mut dyn Frontend) -> Result<Option<Writer>, ConnectError> {
+    if ask.ephemeral {
+        return Ok(None);
+    }
+    let opened = match &ask.resume {
+        Some(path) => Writer::append_to(path),
+        None => Writer::create(home, id),
+    };
+    match opened {
+        Ok(writer) => Ok(Some(writer)),
+        Err(e) if ask.resume.is_some() => Err(ConnectError(format!("the session cannot be continued: {e}"))),
+        Err(e) => {
+            front.event(&Event::Warning(format!("this session is not kept: {e}")));
+            Ok(None)
+        }
+    }
+}
+
+fn read_override(config: &Config) -> Result<Option<String>, String> {
+    let Some(path) = &*config.model_instructions_file else { return Ok(None) };
+    std::fs::read_to_string(path)
+        .map(Some)
+        .map_err(|e| format!("model_instructions_file {} cannot be read: {e}", path.display()))
+}
+
+/// The user's shell, or what this system has.
+fn user_shell() -> PathBuf {
+    std::env::var_os("SHELL").filter(|s| !s.is_empty()).map_or_else(|| PathBuf::from("/bin/sh"), PathBuf::from)
+}
+
+/// The name of the shell that really runs commands.
+fn shell_name(user: &Path) -> String {
+    let kind = crate::tools::action::ShellKind::User { login: false };
+    let (program, _) = crate::tools::shell_argv(&kind, user, "");
+    Path::new(&program).file_name().map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned())
+}
+
+/// For example `Linux 6.8.0`.
+fn os_name() -> String {
+    let name = match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "macOS",
+        "windows" => "Windows",
+        other => other,
+    };
+    match std::fs::read_to_string("/proc/sys/kernel/osrelease") {
+        Ok(release) => format!("{name} {}", release.trim()),
+        Err(_) => name.to_owned(),
+    }
+}
+
+fn today() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
+}
+
+fn timezone() -> String {
+    jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned()
+}

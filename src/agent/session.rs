@@ -1,0 +1,327 @@
+//! A conversation: its settings, harness, model, tools and file; the owner of the transcript.
+
+use super::approval::policy::Judge;
+use super::budget::Budget;
+use super::connect::Connection;
+use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
+use super::guard::CallGuard;
+use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
+use super::transcript::{Transcript, item_bytes};
+use crate::cancel::Cancel;
+use crate::harnesses::{Context, Harness, Notice, Start, State};
+use crate::model::provider::Provider;
+use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
+use crate::store::rollout::Writer;
+use crate::tools::Workbench;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// One conversation with one model.
+pub struct Session {
+    pub(super) info: SessionInfo,
+    pub(super) provider: Provider,
+    pub(super) model: String,
+    pub(super) harness: &'static dyn Harness,
+    pub(super) context: Context,
+    pub(super) start: Start,
+    pub(super) state: State,
+    pub(super) transcript: Transcript,
+    pub(super) budget: Budget,
+    pub(super) workbench: Workbench,
+    pub(super) judge: Judge,
+    pub(super) calls: CallGuard,
+    pub(super) cancel: Cancel,
+    pub(super) max_steps: Option<u32>,
+    pub(super) usage: Usage,
+    pub(super) repairs: u64,
+    pub(super) actions: u64,
+    pub(super) show_once: Vec<Item>,
+    /// The first trouble of the session's file in this turn; said once.
+    pub(super) store_trouble: Option<String>,
+    store: Option<Writer>,
+    next_reply: u64,
+    window_request: Option<u32>,
+    sampling: Sampling,
+    effort: Option<String>,
+    schema: Option<Value>,
+    start_bytes: usize,
+    last_state: Value,
+}
+
+/// Everything that a session is made of.
+pub struct Parts {
+    /// The id.
+    pub id: String,
+    /// Provider, model and window.
+    pub connection: Connection,
+    /// The harness.
+    pub harness: &'static dyn Harness,
+    /// What it knows.
+    pub context: Context,
+    /// The tools.
+    pub workbench: Workbench,
+    /// The approvals.
+    pub judge: Judge,
+    /// The stop flag.
+    pub cancel: Cancel,
+    /// The session's file; `None` for one that is not kept.
+    pub store: Option<Writer>,
+    /// A stored session to go on with.
+    pub restored: Option<Restored>,
+    /// The limit of steps of a turn.
+    pub max_steps: Option<u32>,
+    /// The user's limit for one tool result, in tokens.
+    pub result_limit: Option<u32>,
+    /// Sampling values.
+    pub sampling: Sampling,
+    /// Reasoning effort.
+    pub effort: Option<String>,
+    /// A schema for the answer.
+    pub schema: Option<Value>,
+}
+
+impl Session {
+    /// Puts a session together and writes its beginning down.
+    pub fn new(parts: Parts) -> Self {
+        let restored = parts.restored.unwrap_or_default();
+        let resumed = !restored.id.is_empty();
+        let start = restored.start.unwrap_or_else(|| parts.harness.begin(&parts.context));
+        let start_bytes = start.system.len()
+            + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
+            + start.opening.iter().map(item_bytes).sum::<usize>();
+        let connection = parts.connection;
+        let policy = parts.workbench.sandbox().policy();
+        let info = SessionInfo {
+            id: parts.id,
+            resumed,
+            cwd: parts.context.cwd.clone(),
+            provider: (connection.provider.name.clone(), connection.provider.base_url.clone()),
+            model: connection.model.clone(),
+            wire: connection.provider.wire.name(),
+            harness: (parts.harness.id(), parts.context.size.name()),
+            window: (connection.window.tokens, connection.window.source.clone()),
+            sandbox: policy.mode,
+            approval: parts.judge.approval.name(),
+            network: policy.network,
+            file: parts.store.as_ref().map(|s| s.path().to_owned()),
+        };
+        let mut workbench = parts.workbench;
+        workbench.set_memory(restored.memory.files);
+        let mut session = Session {
+            budget: Budget::new(connection.window.tokens, parts.result_limit),
+            info,
+            provider: connection.provider,
+            model: connection.model,
+            harness: parts.harness,
+            context: parts.context,
+            start,
+            state: restored.memory.harness,
+            transcript: restored.transcript,
+            workbench,
+            judge: parts.judge,
+            calls: CallGuard::default(),
+            cancel: parts.cancel,
+            max_steps: parts.max_steps,
+            usage: restored.memory.usage,
+            repairs: 0,
+            actions: 0,
+            show_once: Vec::new(),
+            store_trouble: None,
+            store: parts.store,
+            next_reply: restored.next_reply,
+            window_request: connection.window.request,
+            sampling: parts.sampling,
+            effort: parts.effort,
+            schema: parts.schema,
+            start_bytes,
+            last_state: Value::Null,
+        };
+        if resumed {
+            for item in restored.added {
+                session.record_item(&item);
+            }
+        } else {
+            session.record_beginning();
+        }
+        session
+    }
+
+    /// What the session is.
+    pub fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// The window and its use.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The tools, for a front end that runs the user's own commands or stops jobs.
+    pub fn workbench(&mut self) -> &mut Workbench {
+        &mut self.workbench
+    }
+
+    /// Tokens of the session so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The stop flag.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Tells the front end what the session is.
+    pub fn announce(&self, front: &mut dyn Frontend) {
+        front.event(&Event::Session(Box::new(self.info.clone())));
+    }
+
+    /// The file into which the middle of a long input went, and the text that stands for it.
+    pub fn fit_input(&self, text: String) -> Result<(String, Option<PathBuf>), std::io::Error> {
+        super::input::fit(text, self.budget.task_bytes(), self.workbench.outputs())
+    }
+
+    /// Adds items at the end, on disk first.
+    pub(super) fn push_all(&mut self, items: Vec<Item>) {
+        for item in items {
+            self.record_item(&item);
+            self.transcript.push(item);
+        }
+    }
+
+    /// Adds the model's reply.
+    pub(super) fn push_reply(&mut self, assistant: Assistant) {
+        self.push_all(vec![Item::Assistant(assistant)]);
+        self.next_reply += 1;
+    }
+
+    /// Bytes of the prompt that the next request would have.
+    pub(super) fn prompt_bytes(&self, show: &[Item]) -> usize {
+        self.start_bytes + self.transcript.bytes() + show.iter().map(item_bytes).sum::<usize>()
+    }
+
+    /// The next request.
+    pub(super) fn request<'a>(&'a self, show: &'a [Item], max_output_tokens: u32) -> Request<'a> {
+        Request {
+            model: &self.model,
+            system: &self.start.system,
+            tools: &self.start.tools,
+            items: self.start.opening.iter().chain(self.transcript.items()).chain(show).collect(),
+            max_output_tokens,
+            window: self.window_request,
+            sampling: self.sampling.clone(),
+            reasoning_effort: self.effort.as_deref(),
+            cache_key: &self.info.id,
+            schema: self.schema.as_ref(),
+            local: self.provider.is_local(),
+            extra: &self.provider.extra_body,
+        }
+    }
+
+    /// Makes sure that the next request fits, by eliding old results; an error when it cannot.
+    pub(super) fn make_room(&mut self, show: &[Item], front: &mut dyn Frontend) -> Result<(), ModelError> {
+        if self.budget.fits(self.prompt_bytes(show)) {
+            return Ok(());
+        }
+        self.elide(front);
+        let bytes = self.prompt_bytes(show);
+        if self.budget.fits(bytes) {
+            return Ok(());
+        }
+        let fixed = self.budget.tokens(self.start_bytes);
+        Err(ModelError::Overflow {
+            prompt: Some(self.budget.tokens(bytes)),
+            window: Some(self.budget.window().into()),
+            message: format!("of these, {fixed} are the system prompt and the tools"),
+        })
+    }
+
+    /// Replaces old tool results by a line each. False when there was nothing to gain.
+    pub(super) fn elide(&mut self, front: &mut dyn Frontend) -> bool {
+        let before = self.budget.tokens(self.prompt_bytes(&[]));
+        let Some(elision) = self.transcript.elide() else { return false };
+        self.record(&[record::line("elided", &elision)]);
+        let after = self.budget.tokens(self.prompt_bytes(&[]));
+        front.event(&Event::Elided { results: elision.lines.len(), before, after });
+        true
+    }
+
+    /// Tells the model about background commands that ended.
+    pub(super) fn tell_ended_jobs(&mut self) {
+        for job in self.workbench.ended_jobs() {
+            let notice = Notice::JobEnded { id: job.id, command: job.command, code: job.code };
+            let items = self.harness.notice(&mut self.state, &notice);
+            self.push_all(items);
+        }
+    }
+
+    fn record(&mut self, lines: &[Value]) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.append(lines)
+        {
+            let path = store.path().display().to_string();
+            self.store_trouble.get_or_insert(format!("the session file {path} cannot be written ({error}); this session may not resume"));
+        }
+    }
+
+    fn record_item(&mut self, item: &Item) {
+        let lines = record::item_lines(item, self.next_reply);
+        self.record(&lines);
+    }
+
+    fn record_beginning(&mut self) {
+        let meta = json!({
+            "id": self.info.id, "cwd": self.info.cwd, "originator": "interpreter",
+            "cli_version": env!("CARGO_PKG_VERSION"), "model_provider": self.provider.id,
+            "base_instructions": {"text": self.start.system},
+            "git": {"branch": self.context.git_branch},
+        });
+        let lines = [record::line("session_meta", meta), record::line("start", &self.start)];
+        self.record(&lines);
+    }
+
+    /// What the turn runs with; the first line of a turn.
+    pub(super) fn record_turn_start(&mut self) {
+        let policy = self.workbench.sandbox().policy();
+        let context = TurnContext {
+            cwd: self.info.cwd.clone(),
+            approval_policy: self.info.approval.into(),
+            sandbox_policy: SandboxRecord {
+                mode: policy.mode.name().into(),
+                network_access: policy.network,
+                writable_roots: policy.roots.iter().skip(1).cloned().collect(),
+            },
+            model: self.model.clone(),
+            model_provider: self.provider.id.clone(),
+            effort: self.effort.clone(),
+            harness: self.harness.id().into(),
+            harness_size: self.context.size.name().into(),
+            context_window: self.budget.window(),
+            current_date: self.context.date.clone(),
+            timezone: self.context.timezone.clone(),
+        };
+        let lines = [record::line("turn_context", context), record::line("event_msg", json!({"type": "task_started"}))];
+        self.record(&lines);
+    }
+
+    /// What is remembered, when it changed.
+    pub(super) fn record_state(&mut self) {
+        let memory = Memory { harness: self.state.clone(), files: self.workbench.memory().clone(), usage: self.usage };
+        let value = serde_json::to_value(memory).unwrap_or(Value::Null);
+        if value != self.last_state {
+            self.record(&[json!({"type": "state", "payload": value})]);
+            self.last_state = value;
+        }
+    }
+
+    /// How the turn ended.
+    pub(super) fn record_turn_end(&mut self, end: &TurnEnd) {
+        let message = match &end.reason {
+            EndReason::Done | EndReason::StepLimit(_) => json!({"type": "task_complete", "last_agent_message": end.answer}),
+            EndReason::Interrupted => json!({"type": "turn_aborted", "reason": "interrupted"}),
+            EndReason::NoAnswer => json!({"type": "turn_aborted", "reason": "no answer"}),
+            EndReason::Failed(why) | EndReason::NoSandbox(why) => json!({"type": "turn_aborted", "reason": why}),
+        };
+        self.record(&[record::line("event_msg", message)]);
+    }
+}

@@ -1,0 +1,519 @@
+//! One user turn: ask, read, approve, act, answer, until done.
+
+use super::approval::policy::Verdict;
+use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::guard::{CallVerdict, StreamGuard};
+use super::session::Session;
+use crate::harnesses::{CallError, Done, Input, Notice, Step};
+use crate::model::arguments::settle;
+use crate::model::dialect::holdback::Holdback;
+use crate::model::dialect::{self, Finding, Surroundings};
+use crate::model::http::{self, Flow};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
+use crate::sandbox::{Lift, Mode, Strength};
+use crate::tools::action::{Action, Outcome};
+use std::time::Instant;
+
+/// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
+const EMPTY_REPLIES: u32 = 2;
+/// Times in a row that a harness, a server or a dialect may ask for another try.
+const REQUERIES: u32 = 3;
+/// The server read this much less than we sent: it cut the prompt.
+const CUT_PROMPT: f64 = 0.6;
+
+/// Counters of one turn.
+#[derive(Default)]
+struct Progress {
+    requests: u32,
+    steps: u32,
+    empty: u32,
+    requeries: u32,
+    overflows: u32,
+    /// Why the last stream was cut.
+    cut: Option<&'static str>,
+    /// Text that may be the answer if nothing better comes.
+    last_text: String,
+}
+
+/// What a step leaves to do.
+enum Next {
+    /// Ask again.
+    Again,
+    /// The turn is over.
+    End(EndReason, String),
+}
+
+impl Session {
+    /// Runs one turn to its end. Never fails: what goes wrong is in the [`TurnEnd`].
+    pub fn turn(&mut self, input: &Input, front: &mut dyn Frontend) -> TurnEnd {
+        let began = Instant::now();
+        self.calls.reset();
+        front.event(&Event::TurnStarted);
+        self.record_turn_start();
+        let items = self.harness.user(&mut self.state, input);
+        self.push_all(items);
+        let mut progress = Progress::default();
+        let (reason, answer) = loop {
+            match self.step(&mut progress, front) {
+                Next::Again => {}
+                Next::End(reason, answer) => break (reason, answer),
+            }
+        };
+        self.record_state();
+        let end = TurnEnd { reason, answer, requests: progress.requests, usage: self.usage, took: began.elapsed() };
+        self.record_turn_end(&end);
+        if let Some(trouble) = self.store_trouble.take() {
+            front.event(&Event::Warning(trouble));
+        }
+        front.event(&Event::TurnDone(end.clone()));
+        end
+    }
+
+    /// One request and everything that its reply asks for.
+    fn step(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if self.cancel.is_cancelled() {
+            return Next::End(EndReason::Interrupted, String::new());
+        }
+        self.tell_ended_jobs();
+        if let Some(limit) = self.max_steps.filter(|limit| p.steps >= *limit) {
+            return self.last_words(limit, p, front);
+        }
+        let show = std::mem::take(&mut self.show_once);
+        let reply = match self.ask(&show, true, p, front) {
+            Ok(reply) => reply,
+            Err(error) => return self.after_error(error, p, front),
+        };
+        self.read_reply(reply, p, front)
+    }
+
+    /// Sends what there is and streams the answer to the front end.
+    fn ask(&mut self, show: &[Item], with_tools: bool, p: &mut Progress, front: &mut dyn Frontend) -> Result<Reply, ModelError> {
+        self.make_room(show, front)?;
+        let bytes = self.prompt_bytes(show);
+        let tokens = self.budget.tokens(bytes);
+        let mut request = self.request(show, self.budget.reply_limit(bytes));
+        if !with_tools {
+            request.tools = &[];
+        }
+        front.event(&Event::Requested { bytes, tokens, window: self.budget.window() });
+        p.requests += 1;
+        p.cut = None;
+        let mut guard = StreamGuard::default();
+        let mut held = Holdback::new(!request.tools.is_empty());
+        let mut on = |delta: Delta| {
+            let looping = guard.watch(&delta);
+            show_delta(delta, &mut held, front);
+            if looping.is_some() {
+                p.cut = looping;
+                return Flow::Cut;
+            }
+            Flow::Go
+        };
+        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)?;
+        let rest = held.finish();
+        if !rest.is_empty() {
+            front.event(&Event::Text(rest));
+        }
+        self.count(&reply, bytes, tokens, front);
+        Ok(reply)
+    }
+
+    /// Learns from the server's own count, and says so when it read less than was sent.
+    fn count(&mut self, reply: &Reply, bytes: usize, tokens: u64, front: &mut dyn Frontend) {
+        let Some(usage) = reply.usage else { return };
+        self.usage.input += usage.input;
+        self.usage.output += usage.output;
+        self.usage.reasoning += usage.reasoning;
+        self.usage.cache_write += usage.cache_write;
+        if let Some(cached) = usage.cached {
+            self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
+        }
+        if usage.input > 0 && (usage.input as f64) < tokens as f64 * CUT_PROMPT && tokens - usage.input > 1_000 {
+            front.event(&Event::Warning(format!(
+                "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",
+                usage.input
+            )));
+        } else if usage.input > 0 {
+            self.budget.learn(bytes, usage.input);
+        }
+    }
+
+    /// What to do when a request failed.
+    fn after_error(&mut self, error: ModelError, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        match error {
+            ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
+            ModelError::Overflow { .. } if p.overflows == 0 && self.elide(front) => {
+                p.overflows += 1;
+                Next::Again
+            }
+            // The server could not read what its own model wrote; the model gets a hint and another try.
+            ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
+                p.requeries += 1;
+                front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
+                let hint = format!("Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.", clip(&message, 200));
+                self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
+                Next::Again
+            }
+            other => Next::End(EndReason::Failed(other.to_string()), String::new()),
+        }
+    }
+
+    /// Decodes a reply, does what it asks for, and answers it.
+    fn read_reply(&mut self, mut reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if let Some((thinking, text)) = dialect::split_thinking(&reply.assistant.text) {
+            reply.assistant.text = text;
+            reply.assistant.reasoning.push(Reasoning { text: thinking, wire: self.provider.wire, ..Reasoning::default() });
+        }
+        let mut faults: Vec<Option<CallError>> = Vec::new();
+        let mut notes: Vec<Vec<String>> = Vec::new();
+        if let Some(next) = self.recover(&mut reply, p, front) {
+            return next;
+        }
+        self.settle_calls(&mut reply, &mut faults, &mut notes, front);
+        let assistant = &reply.assistant;
+        let thinking = assistant.reasoning.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n");
+        front.event(&Event::Replied { text: assistant.text.clone(), reasoning: thinking, usage: reply.usage, timing: reply.timing });
+        if let Finish::Refused(why) = &reply.finish {
+            let why = if why.is_empty() { "the provider gave no reason" } else { why };
+            return Next::End(EndReason::Failed(format!("the provider withheld the answer: {why}")), reply.assistant.text);
+        }
+        if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
+            return self.empty_reply(p, front);
+        }
+        if !assistant.text.trim().is_empty() {
+            p.last_text = assistant.text.clone();
+        }
+        match self.harness.read(&self.state, &reply) {
+            Step::Requery { show, keep } => {
+                p.requeries += 1;
+                if p.requeries > REQUERIES {
+                    return Next::End(EndReason::Failed("the model did not answer in the form that this harness needs; try another with --harness".into()), p.last_text.clone());
+                }
+                self.push_all(keep);
+                self.show_once = show;
+                self.record_state();
+                Next::Again
+            }
+            Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
+            Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
+            Step::Done => {
+                self.push_reply(reply.assistant);
+                let reason = if p.last_text.trim().is_empty() { EndReason::NoAnswer } else { EndReason::Done };
+                Next::End(reason, p.last_text.clone())
+            }
+            Step::Act(actions) => {
+                p.empty = 0;
+                p.requeries = 0;
+                self.act(reply.assistant, actions, faults, notes, p, front)
+            }
+        }
+    }
+
+    /// Looks for calls written as text, where the harness has tools and the server saw none.
+    fn recover(&mut self, reply: &mut Reply, p: &mut Progress, front: &mut dyn Frontend) -> Option<Next> {
+        if self.start.tools.is_empty() || !reply.assistant.calls.is_empty() {
+            return None;
+        }
+        let texts = |wanted: fn(&Item) -> bool| -> Vec<String> {
+            self.transcript.items().iter().rev().filter(|i| wanted(i)).take(8).map(Item::text).collect()
+        };
+        let users = texts(|i| matches!(i, Item::User { .. }));
+        let results = texts(|i| matches!(i, Item::ToolResult(_)));
+        let around = Surroundings {
+            user_texts: &users.iter().map(String::as_str).collect::<Vec<_>>(),
+            tool_texts: &results.iter().map(String::as_str).collect::<Vec<_>>(),
+            enforced: self.is_fenced() && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
+            interactive: front.interactive(),
+        };
+        match dialect::recover(&self.start.tools, reply, &around) {
+            Finding::Nothing => None,
+            Finding::Calls(found) => {
+                front.event(&Event::Repaired(format!("a call was taken from the text of the reply ({})", found.form)));
+                self.repairs += 1;
+                reply.assistant.text = found.text;
+                if let Some(thinking) = found.reasoning {
+                    reply.assistant.reasoning = vec![Reasoning { text: thinking, wire: self.provider.wire, ..Reasoning::default() }];
+                    reply.assistant.reasoning.retain(|r| !r.text.is_empty());
+                }
+                reply.assistant.calls = found.calls;
+                None
+            }
+            Finding::Fault { text_for_model } => {
+                p.requeries += 1;
+                if p.requeries > REQUERIES {
+                    return None;
+                }
+                front.event(&Event::Repaired("the reply looks like a tool call that cannot be run; the model was told".into()));
+                self.push_reply(reply.assistant.clone());
+                let items = self.harness.notice(&mut self.state, &Notice::Nudge(text_for_model));
+                self.push_all(items);
+                Some(Next::Again)
+            }
+        }
+    }
+
+    /// Makes every call valid: an offered name, JSON arguments, an id; and drops copies.
+    fn settle_calls(&mut self, reply: &mut Reply, faults: &mut Vec<Option<CallError>>, notes: &mut Vec<Vec<String>>, front: &mut dyn Frontend) {
+        let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
+        let mut queue: std::collections::VecDeque<_> = std::mem::take(&mut reply.assistant.calls).into();
+        while let Some(call) = queue.pop_front() {
+            let settled = settle(call, &self.start.tools, &reply.finish);
+            let same = |c: &crate::model::ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
+            if settled_calls.iter().any(same) {
+                front.event(&Event::Repaired(format!("a second copy of one {} call was dropped", settled.call.name)));
+                continue;
+            }
+            if let Some(kind) = settled.repaired {
+                self.repairs += 1;
+                front.event(&Event::Repaired(format!("{}: {kind}", settled.call.name)));
+            }
+            let mut call = settled.call;
+            // An id pairs a call with its result: it must be there and be the only one.
+            if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
+                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+            }
+            for (at, more) in settled.more.into_iter().enumerate() {
+                queue.insert(at, more);
+            }
+            faults.push(settled.fault);
+            notes.push(settled.notes);
+            settled_calls.push(call);
+        }
+        reply.assistant.calls = settled_calls;
+    }
+
+    /// Nothing came: ask once more as it was, once with a nudge, then give up.
+    fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        p.empty += 1;
+        if p.empty > EMPTY_REPLIES {
+            return Next::End(EndReason::NoAnswer, String::new());
+        }
+        front.event(&Event::Warning("the model gave no text and no call; asking again".into()));
+        if p.empty == EMPTY_REPLIES {
+            let nudge = Notice::Nudge("Your last reply was empty. Call a tool now, or answer in a sentence.".into());
+            self.show_once = self.harness.notice(&mut self.state, &nudge);
+        }
+        Next::Again
+    }
+
+    /// A reply that was cut because it repeated itself, and holds no call.
+    fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
+        p.requeries += 1;
+        if p.requeries > REQUERIES {
+            return Next::End(EndReason::Failed("the model repeats itself; try another model, or a higher temperature".into()), p.last_text.clone());
+        }
+        assistant.text = clip(&assistant.text, 400).to_owned();
+        self.push_reply(assistant);
+        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
+        let items = self.harness.notice(&mut self.state, &nudge);
+        self.push_all(items);
+        Next::Again
+    }
+
+    /// Runs the actions of one reply and pushes their answers.
+    fn act(
+        &mut self,
+        assistant: Assistant,
+        actions: Vec<Result<Action, CallError>>,
+        faults: Vec<Option<CallError>>,
+        notes: Vec<Vec<String>>,
+        p: &mut Progress,
+        front: &mut dyn Frontend,
+    ) -> Next {
+        p.steps += 1;
+        let calls = assistant.calls.clone();
+        let text = assistant.text.clone();
+        self.push_reply(assistant);
+        let room = self.budget.result_bytes(self.prompt_bytes(&[]), actions.len());
+        let mut done = Vec::new();
+        let mut end = None;
+        for (at, action) in actions.into_iter().enumerate() {
+            let call = calls.get(at).cloned();
+            let action = match faults.get(at).cloned().flatten() {
+                Some(fault) => Err(fault),
+                None => action.map(|a| self.as_patch(a)),
+            };
+            let result = match action {
+                Err(error) => {
+                    front.event(&Event::BadCall { call: call.clone(), error: error.clone() });
+                    Err(error)
+                }
+                Ok(Action::Finish { text: answer }) => {
+                    end.get_or_insert((EndReason::Done, if answer.trim().is_empty() { text.clone() } else { answer.clone() }));
+                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                }
+                Ok(action) => {
+                    let recovered = call.as_ref().is_some_and(|c| c.recovered);
+                    let outcome = match &end {
+                        Some(_) => Outcome::Interrupted,
+                        None => self.perform(&action, recovered, room, &mut end, front),
+                    };
+                    Ok((action, outcome))
+                }
+            };
+            done.push(Done { call, result, notes: notes.get(at).cloned().unwrap_or_default() });
+        }
+        let items = self.harness.results(&mut self.state, &done, room);
+        self.push_all(items);
+        self.record_state();
+        if self.cancel.is_cancelled() {
+            return Next::End(EndReason::Interrupted, String::new());
+        }
+        if end.is_none() {
+            end = self.harness.is_over(&self.state).map(|answer| (EndReason::Done, answer));
+        }
+        match end {
+            Some((reason, answer)) => Next::End(reason, answer),
+            None => Next::Again,
+        }
+    }
+
+    /// A patch given to the shell as a heredoc is a patch, in every harness.
+    fn as_patch(&self, action: Action) -> Action {
+        if let Action::Shell(shell) = &action
+            && let Some((dir, text)) = super::approval::shell::patch_heredoc(&shell.command)
+        {
+            return Action::Patch { text, dir: dir.or_else(|| shell.dir.clone()) };
+        }
+        action
+    }
+
+    /// Judges and runs one action. `end` is set when the turn must stop after it.
+    fn perform(&mut self, action: &Action, recovered: bool, room: usize, end: &mut Option<(EndReason, String)>, front: &mut dyn Frontend) -> Outcome {
+        if self.cancel.is_cancelled() {
+            return Outcome::Interrupted;
+        }
+        match self.calls.judge(action) {
+            CallVerdict::Run => {}
+            CallVerdict::Skip(why) => {
+                front.event(&Event::Repaired(format!("a repeated {} was not run again", action.verb())));
+                let outcome = Outcome::Skipped(why);
+                self.calls.record(action, &outcome);
+                return outcome;
+            }
+            CallVerdict::GiveUp(why) => {
+                *end = Some((EndReason::Failed(why.clone()), String::new()));
+                return Outcome::Skipped(why);
+            }
+        }
+        let lift = match self.approve(action, recovered, end, front) {
+            Ok(lift) => lift,
+            Err(outcome) => {
+                self.calls.record(action, &outcome);
+                self.report(action, &outcome, front);
+                return outcome;
+            }
+        };
+        self.actions += 1;
+        let id = self.actions;
+        let began = Instant::now();
+        front.event(&Event::Started { id, action: action.clone() });
+        let cancel = self.cancel.clone();
+        let mut live = |text: &str| front.event(&Event::Output { id, text: text.to_owned() });
+        let outcome = self.workbench.run(action, &lift, room, &cancel, &mut live);
+        if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, &outcome) {
+            self.state.plan = steps.clone();
+            front.event(&Event::Plan(steps.clone()));
+        }
+        self.calls.record(action, &outcome);
+        front.event(&Event::Finished { id, action: action.clone(), outcome: outcome.clone(), took: began.elapsed() });
+        outcome
+    }
+
+    /// An action that did not run is shown like one that did.
+    fn report(&mut self, action: &Action, outcome: &Outcome, front: &mut dyn Frontend) {
+        self.actions += 1;
+        let id = self.actions;
+        front.event(&Event::Started { id, action: action.clone() });
+        front.event(&Event::Finished { id, action: action.clone(), outcome: outcome.clone(), took: std::time::Duration::ZERO });
+    }
+
+    /// Asks the policy, and the person where the policy says so.
+    fn approve(&mut self, action: &Action, recovered: bool, end: &mut Option<(EndReason, String)>, front: &mut dyn Frontend) -> Result<Lift, Outcome> {
+        let strength = match action {
+            // Only a command needs the fence, so nothing else waits for the probe.
+            Action::Shell(_) => self.workbench.sandbox().strength(),
+            _ => Strength::Enforced,
+        };
+        if let (Action::Shell(_), Strength::Nothing(why), true) = (action, &strength, self.is_fenced())
+            && !front.interactive()
+        {
+            *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
+            return Err(Outcome::Refused { reason: format!("commands cannot be confined on this system ({why}), and nobody can be asked") });
+        }
+        let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
+            Verdict::Allow(lift) => return Ok(lift),
+            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Ask { reason, lift } => (reason, lift),
+        };
+        let question = Question { action: action.clone(), cwd: self.workbench.cwd().to_owned(), reason: reason.clone(), lift: lift.clone(), recovered };
+        match front.ask(&question) {
+            Answer::Yes => Ok(lift),
+            Answer::YesForSession => {
+                self.judge.remember(action);
+                Ok(lift)
+            }
+            Answer::No(words) => Err(Outcome::Refused {
+                reason: match words {
+                    Some(words) => format!("the user said no: {words}"),
+                    None => format!("not allowed: {reason}. Go on without it, or do it another way"),
+                },
+            }),
+            Answer::Stop => {
+                *end = Some((EndReason::Interrupted, String::new()));
+                Err(Outcome::Refused { reason: "the user stopped the turn here".into() })
+            }
+        }
+    }
+
+    /// The step limit is reached: one more request, without tools, for what is known so far.
+    fn last_words(&mut self, limit: u32, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        front.event(&Event::Warning(format!("the limit of {limit} steps is reached (max_steps); asking for a last answer")));
+        let text = "The step limit of this task is reached, so no tool can be called any more. Say in a few sentences what is done and what is missing.";
+        let items = self.harness.notice(&mut self.state, &Notice::Nudge(text.into()));
+        self.push_all(items);
+        match self.ask(&[], false, p, front) {
+            Ok(mut reply) => {
+                reply.assistant.calls.clear();
+                let answer = reply.assistant.text.clone();
+                front.event(&Event::Replied { text: answer.clone(), reasoning: String::new(), usage: reply.usage, timing: reply.timing });
+                if !answer.is_empty() {
+                    self.push_reply(reply.assistant);
+                }
+                Next::End(EndReason::StepLimit(limit), answer)
+            }
+            Err(ModelError::Interrupted) => Next::End(EndReason::Interrupted, String::new()),
+            Err(_) => Next::End(EndReason::StepLimit(limit), p.last_text.clone()),
+        }
+    }
+
+    /// Commands run inside a fence in this session.
+    fn is_fenced(&self) -> bool {
+        self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
+    }
+}
+
+/// Passes a delta on to the front end, holding back what may be markup.
+fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
+    match delta {
+        Delta::Text(text) => {
+            let text = held.push(&text);
+            if !text.is_empty() {
+                front.event(&Event::Text(text));
+            }
+        }
+        Delta::Reasoning(text) => front.event(&Event::Reasoning(text)),
+        Delta::Progress { processed, total, .. } => front.event(&Event::Progress { processed, total }),
+        Delta::Waiting(time) => front.event(&Event::Waiting(time)),
+        Delta::Retry { attempt, of, why } => {
+            *held = Holdback::new(held.tools_offered());
+            front.event(&Event::Retry { attempt, of, why });
+        }
+        Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
+    }
+}
+
+/// The first `most` bytes of `text`, cut between characters.
+fn clip(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most.min(text.len()))]
+}

@@ -1,0 +1,165 @@
+//! One task from the command line or a pipe; in a terminal without `exec`, a whole session.
+
+use super::session::{Setup, color};
+use crate::agent::event::{EndReason, Event, Frontend, TurnEnd};
+use crate::agent::input;
+use crate::agent::session::Session;
+use crate::cli::args::{self, Options, Prompt};
+use crate::cli::render::Theme;
+use crate::cli::render::human::Human;
+use crate::cli::render::sanitize::sanitize;
+use crate::cli::repl::{self, Repl};
+use crate::cli::signals::Signals;
+use crate::cli::{Failure, exit, say, stdin};
+use crate::harnesses::Input;
+use crate::model::Part;
+use crate::project::git;
+use crate::serve::exec_json::ExecJson;
+use crate::tools::image;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// Runs a task, or a session in a terminal.
+///
+/// # Errors
+/// One sentence with its exit code.
+pub fn run(prompt: &Prompt, resume: Option<&args::Session>, exec: bool, options: &Options) -> Result<u8, Failure> {
+    let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let interactive = !exec && !options.json && terminal && *prompt != Prompt::Stdin;
+    let signals = Signals::install(!interactive).map_err(|e| format!("signals cannot be handled: {e}"))?;
+    // A parent that pipes a task in is read before anything can fail, so that it meets no broken pipe.
+    let text = if interactive { typed(prompt) } else { task(prompt, &signals)? };
+    let setup = Setup::load(options)?;
+    let in_git = git::facts(&setup.cwd).is_some();
+    if exec && !in_git && !options.skip_git_repo_check {
+        return Err(format!("{} is not inside a git repository; --skip-git-repo-check allows that", setup.cwd.display()).into());
+    }
+    let stored = resume.map(|session| setup.stored(session, options.all)).transpose()?;
+    let schema = options.output_schema.as_deref().map(read_schema).transpose()?;
+    let task = Task { text, stored, schema, in_git };
+    let show_reasoning = !*setup.config.hide_agent_reasoning;
+    let theme = Theme::new(color(options), &io::stderr());
+    if interactive {
+        return converse(&setup, options, task, &signals, theme, show_reasoning);
+    }
+    if options.json {
+        let mut front = ExecJson::new(io::stdout());
+        return once(&setup, options, task, &signals, &mut front, true);
+    }
+    let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None);
+    once(&setup, options, task, &signals, &mut front, false)
+}
+
+/// What is to be done, and with which session.
+struct Task {
+    text: Option<String>,
+    stored: Option<std::path::PathBuf>,
+    schema: Option<serde_json::Value>,
+    in_git: bool,
+}
+
+fn typed(prompt: &Prompt) -> Option<String> {
+    match prompt {
+        Prompt::Text(text) => Some(text.clone()),
+        Prompt::Absent | Prompt::Stdin => None,
+    }
+}
+
+/// The task from argument and pipe.
+fn task(prompt: &Prompt, signals: &Signals) -> Result<Option<String>, Failure> {
+    let words = typed(prompt);
+    let piped = stdin::read(words.is_some(), &signals.cancel).map_err(|message| match signals.cancel.is_cancelled() {
+        true => Failure { message, code: exit::code(&EndReason::Interrupted, signals.is_terminated()) },
+        false => message.into(),
+    })?;
+    if piped.unread {
+        let _ = writeln!(io::stderr(), "standard input stayed open without a byte and was left unread; `-` reads it to its end");
+    }
+    let text = input::join(words.as_deref(), piped.text.as_deref());
+    if text.trim().is_empty() {
+        return Err("there is no prompt: give one as an argument, or pipe one in".into());
+    }
+    Ok(Some(text))
+}
+
+/// One turn, then out.
+fn once(setup: &Setup, options: &Options, task: Task, signals: &Signals, front: &mut dyn Frontend, json: bool) -> Result<u8, Failure> {
+    if !task.in_git {
+        front.event(&Event::Note("not a git repository: changes here cannot be taken back with git".into()));
+    }
+    let mut session = match setup.open(options, task.stored, task.schema, &signals.cancel, front) {
+        Ok(session) => session,
+        Err(message) if signals.cancel.is_cancelled() => {
+            return Err(Failure { message, code: exit::code(&EndReason::Interrupted, signals.is_terminated()) });
+        }
+        Err(message) => return Err(message.into()),
+    };
+    let images = read_images(options, front);
+    let (text, _) = session
+        .fit_input(task.text.unwrap_or_default())
+        .map_err(|e| format!("the input is too long for the window and cannot be put into a file: {e}"))?;
+    let end = session.turn(&Input { text, images }, front);
+    deliver(&session, &end, options, json)?;
+    Ok(exit::code(&end.reason, signals.is_terminated()))
+}
+
+/// The answer to standard output and its file; how to resume to standard error.
+fn deliver(session: &Session, end: &TurnEnd, options: &Options, json: bool) -> Result<(), Failure> {
+    let answered = matches!(end.reason, EndReason::Done | EndReason::StepLimit(_)) && !end.answer.trim().is_empty();
+    if let Some(path) = &options.output_last_message {
+        let text = if answered { end.answer.as_str() } else { "" };
+        std::fs::write(path, text).map_err(|e| format!("the answer cannot be written to {}: {e}", path.display()))?;
+    }
+    if !json {
+        if session.info().file.is_some() {
+            let _ = writeln!(io::stderr(), "resume with: interpreter resume {}", session.info().id);
+        }
+        if answered {
+            // A pipe gets the answer as it is; a terminal gets nothing that it would act on.
+            let text = if io::stdout().is_terminal() { sanitize(&end.answer) } else { Cow::Borrowed(end.answer.as_str()) };
+            say(&format!("{}\n", text.trim_end_matches('\n')))?;
+        }
+    }
+    Ok(())
+}
+
+/// A session in a terminal.
+fn converse(setup: &Setup, options: &Options, task: Task, signals: &Signals, theme: Theme, show_reasoning: bool) -> Result<u8, Failure> {
+    let mut front = repl::front(theme, show_reasoning);
+    if !task.in_git {
+        front.event(&Event::Note("not a git repository: changes here cannot be taken back with git".into()));
+    }
+    let session = setup.open(options, task.stored, task.schema, &signals.cancel, &mut front)?;
+    let images = read_images(options, &mut front);
+    let (id, kept) = (session.info().id.clone(), session.info().file.is_some());
+    let first = match task.text {
+        Some(text) => Some(Input { text: session.fit_input(text).map_err(|e| e.to_string())?.0, images }),
+        None => None,
+    };
+    let repl = Repl { session, front, signals, home: &setup.home, keep_history: *setup.config.history };
+    repl.run(first)?;
+    if kept {
+        let _ = writeln!(io::stderr(), "resume with: interpreter resume {id}");
+    }
+    Ok(if signals.is_terminated() { exit::TERMINATED } else { exit::OK })
+}
+
+/// Pictures of the command line. One that cannot be read is said in the message.
+fn read_images(options: &Options, front: &mut dyn Frontend) -> Vec<Part> {
+    options
+        .images
+        .iter()
+        .map(|path| {
+            image::read(path).unwrap_or_else(|why| {
+                front.event(&Event::Warning(why.clone()));
+                Part::text(format!("[the picture {} cannot be shown: {why}]", path.display()))
+            })
+        })
+        .collect()
+}
+
+fn read_schema(path: &Path) -> Result<serde_json::Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("the schema {} cannot be read: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))
+}

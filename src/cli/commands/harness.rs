@@ -1,0 +1,122 @@
+//! `interpreter harness list` and `show ID`: what a model would see.
+
+use super::session::Setup;
+use crate::agent::open;
+use crate::cli::args::Options;
+use crate::cli::render::human::thousands;
+use crate::cli::render::sanitize::sanitize;
+use crate::cli::{Failure, exit, say};
+use crate::harnesses::{self, Size, Start};
+use crate::model::{Item, Request, Sampling, WireApi};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Tokens are about so many bytes, for the table.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Every harness with what it costs before the first word.
+///
+/// # Errors
+/// One sentence when the folder or the config cannot be read.
+pub fn list(options: &Options) -> Result<u8, Failure> {
+    let setup = Setup::load(options)?;
+    let mut rows = Vec::new();
+    for harness in harnesses::ALL {
+        for (size, name) in Size::ALL {
+            let start = harness.begin(&open::context(&setup.config, &setup.home, &setup.cwd, size)?);
+            let bytes = surface_bytes(&start);
+            rows.push(json!({
+                "id": harness.id(), "about": harness.about(), "size": name, "bytes": bytes,
+                "tokens": bytes.div_ceil(BYTES_PER_TOKEN), "tools": start.tools.iter().map(|t| &t.name).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    if options.json {
+        return say(&format!("{}\n", json!(rows)));
+    }
+    let mut out = String::new();
+    for harness in harnesses::ALL {
+        let _ = writeln!(out, "{:16}{}", harness.id(), harness.about());
+        for row in rows.iter().filter(|r| r["id"] == harness.id()) {
+            let number = |key: &str| thousands(row[key].as_u64().unwrap_or(0));
+            let tools = row["tools"].as_array().map_or(0, Vec::len);
+            let size = row["size"].as_str().unwrap_or_default();
+            let _ = writeln!(out, "{:16}{size:9}{:>7} bytes, about {:>5} tokens, {tools} tools", "", number("bytes"), number("tokens"));
+        }
+    }
+    say(&out)
+}
+
+/// System text and tools, as a wire writes them.
+fn surface_bytes(start: &Start) -> usize {
+    start.system.len() + if start.tools.is_empty() { 0 } else { tools_on(start, WireApi::Chat).to_string().len() }
+}
+
+/// One harness exactly as it would be sent from here.
+///
+/// # Errors
+/// An unknown id or size: one sentence that names the known ones.
+pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
+    let usage = |message: String| Failure { message, code: exit::USAGE };
+    let Some(harness) = harnesses::by_id(id) else {
+        let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
+        let near = crate::config::keys::nearest(id, known.iter().copied()).map(|n| format!("did you mean {n}? ")).unwrap_or_default();
+        return Err(usage(format!("there is no harness `{id}`; {near}known are {}", known.join(", "))));
+    };
+    let setup = Setup::load(options)?;
+    let size = match setup.config.harness_size.as_deref() {
+        Some(name) => Size::from_name(name).ok_or_else(|| usage(format!("there is no size `{name}`; known are full, compact, tiny")))?,
+        None => Size::Full,
+    };
+    let wire = options.wire.unwrap_or(WireApi::Chat);
+    let start = harness.begin(&open::context(&setup.config, &setup.home, &setup.cwd, size)?);
+    let tools = tools_on(&start, wire);
+    let left_out: Map<String, Value> = start.left_out.iter().map(|(name, why)| (name.clone(), json!(why))).collect();
+    if options.json {
+        return say(&format!("{}\n", json!({"system": start.system, "tools": tools, "opening": start.opening, "left_out": left_out})));
+    }
+    let mut out = format!("# {} ({}) on {}\n\n## system\n{}\n\n## tools\n", harness.id(), size.name(), wire.name(), start.system);
+    for tool in tools.as_array().into_iter().flatten() {
+        let _ = writeln!(out, "{tool}");
+    }
+    out.push_str("\n## opening\n");
+    for item in &start.opening {
+        let _ = writeln!(out, "[{}]\n{}", role(item), item.text());
+    }
+    if !left_out.is_empty() {
+        out.push_str("\n## left out\n");
+        start.left_out.iter().for_each(|(name, why)| {
+            let _ = writeln!(out, "{name}: {why}");
+        });
+    }
+    say(&sanitize(&out))
+}
+
+fn role(item: &Item) -> &'static str {
+    match item {
+        Item::Developer { .. } => "developer",
+        Item::User { .. } => "user",
+        Item::Assistant(_) => "assistant",
+        Item::ToolResult(_) => "tool",
+    }
+}
+
+/// The tools as the wire writes them into a request.
+fn tools_on(start: &Start, wire: WireApi) -> Value {
+    let extra = Map::new();
+    let request = Request {
+        model: "",
+        system: &start.system,
+        tools: &start.tools,
+        items: Vec::new(),
+        max_output_tokens: 1,
+        window: None,
+        sampling: Sampling::default(),
+        reasoning_effort: None,
+        cache_key: "",
+        schema: None,
+        local: true,
+        extra: &extra,
+    };
+    wire.wire().body(&request).get("tools").cloned().unwrap_or_else(|| json!([]))
+}

@@ -1,0 +1,7 @@
+//! The subcommands, one file each.
+
+pub mod exec;
+pub mod harness;
+pub mod models;
+pub mod sandbox;
+pub mod session;

@@ -1,0 +1,391 @@
+//! What a person sees while it works: one line a tool call, text as it comes, a summary at the end.
+
+use super::sanitize::{one_line, sanitize};
+use super::{Theme, diff};
+use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
+use crate::sandbox::{Mode, Strength};
+use crate::serve::exec_json::failure;
+use crate::tools::action::{Action, Outcome, PlanStep, ShellStatus, StepStatus};
+use std::io::Write;
+use std::time::Duration;
+
+/// Lines of a failed command's output that are shown.
+const OUTPUT_TAIL: usize = 8;
+/// Characters of a command or path in a line.
+const GIST: usize = 160;
+
+/// Asks the person; given by a front end that has one.
+pub type Ask = Box<dyn FnMut(&Question, &Theme) -> Answer>;
+
+/// Prints progress to `out`.
+pub struct Human<W: Write> {
+    out: W,
+    theme: Theme,
+    /// Print the model's text as it streams. Without it, texts between tool calls are printed
+    /// whole and the final answer is left to the caller.
+    stream: bool,
+    show_reasoning: bool,
+    ask: Option<Ask>,
+    /// The text of the latest reply, until it is known whether it is the answer.
+    pending: String,
+    /// The cursor stands behind streamed text.
+    in_text: bool,
+    in_reasoning: bool,
+}
+
+impl<W: Write> Human<W> {
+    /// A printer. `ask` is `None` where no person can answer.
+    pub fn new(out: W, theme: Theme, stream: bool, show_reasoning: bool, ask: Option<Ask>) -> Self {
+        Human { out, theme, stream, show_reasoning, ask, pending: String::new(), in_text: false, in_reasoning: false }
+    }
+
+    /// One line. A reader that went away is no reason to stop the work.
+    fn line(&mut self, text: impl AsRef<str>) {
+        self.end_text();
+        let _ = writeln!(self.out, "{}", text.as_ref());
+    }
+
+    fn end_text(&mut self) {
+        if self.in_text || self.in_reasoning {
+            let _ = writeln!(self.out);
+            self.in_text = false;
+            self.in_reasoning = false;
+        }
+    }
+
+    fn session(&mut self, info: &SessionInfo) {
+        let t = self.theme;
+        let verb = if info.resumed { "resumed" } else { "interpreter" };
+        let (harness, size) = info.harness;
+        let size = if size == "full" { String::new() } else { format!(" ({size})") };
+        self.line(format!("{} {} at {}", t.action.paint(verb), one_line(&info.model), one_line(&info.provider.1)));
+        self.line(format!(
+            "{}",
+            t.dim.paint(format!("harness {harness}{size} · window {} ({}) · {}", thousands(info.window.0.into()), info.window.1, fence(info)))
+        ));
+    }
+
+    fn streamed(&mut self, text: &str) {
+        if !self.stream {
+            return;
+        }
+        if self.in_reasoning {
+            self.end_text();
+        }
+        // A reply often begins with line ends, which would only push it down.
+        let text = if self.in_text { text } else { text.trim_start_matches('\n') };
+        if !text.is_empty() {
+            let _ = write!(self.out, "{}", sanitize(text));
+            let _ = self.out.flush();
+            self.in_text = true;
+        }
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        if !self.stream || !self.show_reasoning {
+            return;
+        }
+        if self.in_text {
+            self.end_text();
+        }
+        let _ = write!(self.out, "{}", self.theme.dim.paint(sanitize(text)));
+        let _ = self.out.flush();
+        self.in_reasoning = true;
+    }
+
+    /// A text that turned out not to be the answer.
+    fn flush_pending(&mut self) {
+        let text = std::mem::take(&mut self.pending);
+        if !self.stream && !text.trim().is_empty() {
+            let text = sanitize(text.trim()).into_owned();
+            self.line(text);
+        }
+    }
+
+    fn started(&mut self, action: &Action) {
+        self.flush_pending();
+        if matches!(action, Action::Plan { .. } | Action::Finish { .. }) {
+            return;
+        }
+        let text = format!("{} {}", self.theme.action.paint(format!("• {}", action.verb())), gist(action));
+        self.line(text);
+    }
+
+    fn finished(&mut self, action: &Action, outcome: &Outcome, took: Duration) {
+        let t = self.theme;
+        match outcome {
+            Outcome::Planned | Outcome::Finished => {}
+            Outcome::Read(r) => self.detail(format!("{} of {} lines", r.lines, r.total)),
+            Outcome::Listed(l) => self.detail(format!("{} entries", l.entries.len() + l.more)),
+            Outcome::Found(f) => self.detail(format!("{} files", f.total)),
+            Outcome::Matches(m) => self.detail(format!("{} lines", m.total)),
+            Outcome::Image { .. } => self.detail("shown to the model".into()),
+            Outcome::Changed(changes) => {
+                for change in changes {
+                    let (before, after) = (change.before.as_deref().unwrap_or(""), change.after.as_deref().unwrap_or(""));
+                    let name = if changes.len() > 1 { format!("  {}\n", one_line(&change.shown)) } else { String::new() };
+                    let text = format!("{name}{}", diff::diff(before, after, &t));
+                    let _ = write!(self.out, "{text}");
+                }
+            }
+            Outcome::Shell(s) => {
+                let state = match s.status {
+                    ShellStatus::Exited(0) => t.good.paint("ok").to_string(),
+                    ShellStatus::Exited(code) => t.bad.paint(format!("exit {code}")).to_string(),
+                    ShellStatus::Signaled(n) => t.bad.paint(format!("signal {n}")).to_string(),
+                    ShellStatus::TimedOut => t.bad.paint("timed out").to_string(),
+                    ShellStatus::Running { id, .. } => t.dim.paint(format!("still running as {id}")).to_string(),
+                };
+                let tail: Vec<_> = s.output.text.lines().rev().take(if s.succeeded() { 3 } else { OUTPUT_TAIL }).collect();
+                for line in tail.into_iter().rev() {
+                    let line = format!("  {}", t.dim.paint(shorten(&one_line(line))));
+                    self.line(line);
+                }
+                self.line(format!("  {state} {}", t.dim.paint(duration(took))));
+            }
+            Outcome::Failed(e) => {
+                let text = format!("  {}", t.bad.paint(shorten(&one_line(&e.to_string()))));
+                self.line(text);
+            }
+            Outcome::Refused { reason } => {
+                let text = format!("  {} {}", t.warn.paint("refused:"), one_line(reason));
+                self.line(text);
+            }
+            Outcome::Skipped(why) => {
+                let text = format!("  {} {}", t.warn.paint("skipped:"), one_line(why));
+                self.line(text);
+            }
+            Outcome::Interrupted => self.line(format!("  {}", t.warn.paint(format!("{} interrupted", action.verb())))),
+        }
+    }
+
+    fn detail(&mut self, text: String) {
+        let text = format!("  {}", self.theme.dim.paint(text));
+        self.line(text);
+    }
+
+    fn plan(&mut self, steps: &[PlanStep]) {
+        self.flush_pending();
+        for step in steps {
+            let (mark, style) = match step.status {
+                StepStatus::Completed => ("✓", self.theme.good),
+                StepStatus::InProgress => ("▸", self.theme.action),
+                StepStatus::Pending => ("·", self.theme.dim),
+            };
+            let text = format!("  {} {}", style.paint(mark), one_line(&step.text));
+            self.line(text);
+        }
+    }
+
+    fn turn_done(&mut self, end: &TurnEnd) {
+        self.end_text();
+        let t = self.theme;
+        if end.reason != EndReason::Done {
+            // The answer of a turn that failed is no answer; it is shown as what it is.
+            self.flush_pending();
+        }
+        self.pending.clear();
+        if let Some(message) = failure(&end.reason) {
+            let style = if end.reason == EndReason::Interrupted { t.warn } else { t.bad };
+            let text = style.paint(sanitize(&message)).to_string();
+            self.line(text);
+        }
+        let u = end.usage;
+        let cached = u.cached.filter(|_| u.input > 0).map(|c| format!(" ({} % cached)", c * 100 / u.input.max(1))).unwrap_or_default();
+        let requests = if end.requests == 1 { "1 request".into() } else { format!("{} requests", end.requests) };
+        let text = format!("{} · {requests} · {} tokens in{cached}, {} out", duration(end.took), thousands(u.input), thousands(u.output));
+        let text = t.dim.paint(text).to_string();
+        self.line(text);
+    }
+}
+
+impl<W: Write> Frontend for Human<W> {
+    fn event(&mut self, event: &Event) {
+        let t = self.theme;
+        match event {
+            Event::Session(info) => self.session(info),
+            Event::Warning(text) => {
+                let text = format!("{} {}", t.warn.paint("warning:"), sanitize(text));
+                self.line(text);
+            }
+            Event::Note(text) | Event::Repaired(text) => {
+                let text = t.dim.paint(sanitize(text)).to_string();
+                self.line(text);
+            }
+            Event::Waiting(time) => self.line(t.dim.paint(format!("waiting for the model, {} s", time.as_secs())).to_string()),
+            Event::Progress { processed, total } if processed == total => {}
+            Event::Progress { processed, total } => {
+                let percent = processed * 100 / (*total).max(1);
+                self.line(t.dim.paint(format!("reading the prompt: {percent} % of {} tokens", thousands(*total))).to_string());
+            }
+            Event::Retry { attempt, of, why } => {
+                self.end_text();
+                let text = format!("{} {attempt} of {of}: {}", t.warn.paint("trying again"), sanitize(why));
+                self.line(text);
+            }
+            Event::Text(text) => self.streamed(text),
+            Event::Reasoning(text) => self.reasoning(text),
+            Event::Replied { text, .. } => {
+                self.flush_pending();
+                self.end_text();
+                self.pending = text.clone();
+            }
+            Event::BadCall { error, .. } => {
+                self.flush_pending();
+                let text = format!("  {} {}", t.warn.paint("call not understood:"), shorten(&one_line(&error.to_string())));
+                self.line(text);
+            }
+            Event::Started { action, .. } => self.started(action),
+            Event::Finished { action, outcome, took, .. } => self.finished(action, outcome, *took),
+            Event::Plan(steps) => self.plan(steps),
+            Event::Elided { results, before, after } => {
+                let text = format!("{results} old tool results left out to make room: {} → {} tokens", thousands(*before), thousands(*after));
+                self.line(t.warn.paint(text).to_string());
+            }
+            Event::TurnDone(end) => self.turn_done(end),
+            Event::TurnStarted | Event::Requested { .. } | Event::Output { .. } => {}
+        }
+    }
+
+    fn ask(&mut self, question: &Question) -> Answer {
+        self.flush_pending();
+        self.end_text();
+        let theme = self.theme;
+        match &mut self.ask {
+            Some(ask) => ask(question, &theme),
+            None => {
+                let text = format!("  {} {}", theme.warn.paint("nobody to ask:"), one_line(&question.reason));
+                self.line(text);
+                Answer::No(None)
+            }
+        }
+    }
+
+    fn interactive(&self) -> bool {
+        self.ask.is_some()
+    }
+}
+
+/// The mode line: what really holds.
+fn fence(info: &SessionInfo) -> String {
+    let network = if info.network { ", network on" } else { "" };
+    format!("{}{network} · asks: {}", info.sandbox.name(), info.approval)
+}
+
+/// The mode and its strength, for `status` and the first command of a session.
+pub fn strength_text(mode: Mode, strength: &Strength) -> String {
+    match (mode, strength) {
+        (Mode::DangerFullAccess, _) => "danger-full-access (no fence)".into(),
+        (mode, Strength::Enforced) => format!("{} (enforced)", mode.name()),
+        (mode, Strength::Partial(missing)) => format!("{} (partial: {missing})", mode.name()),
+        (mode, Strength::Nothing(why)) => format!("{} (cannot be enforced here: {why}; asking for each command)", mode.name()),
+    }
+}
+
+/// What an action is about, in one line.
+pub fn gist(action: &Action) -> String {
+    let text = match action {
+        Action::Read { path, first, lines, .. } => match (first, lines) {
+            (1, None) => path.clone(),
+            (first, None) => format!("{path} from line {first}"),
+            (first, Some(n)) => format!("{path} lines {first}–{}", first + n.saturating_sub(1)),
+        },
+        Action::Write { path, content, .. } => format!("{path} ({} lines)", content.lines().count()),
+        Action::Edit { path, .. }
+        | Action::Insert { path, .. }
+        | Action::UndoEdit { path }
+        | Action::List { path, .. }
+        | Action::ViewImage { path } => path.clone(),
+        Action::Patch { text, .. } => {
+            let files = text.lines().filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: ")).map(|(_, f)| f);
+            files.collect::<Vec<_>>().join(", ")
+        }
+        Action::Glob { pattern, path, .. } | Action::Grep { pattern, path, .. } => match path {
+            Some(path) => format!("{pattern} in {path}"),
+            None => pattern.clone(),
+        },
+        Action::Shell(s) => s.command.clone(),
+        Action::ShellInput { id, .. } | Action::ShellStop { id } => format!("command {id}"),
+        Action::Plan { .. } | Action::Finish { .. } => String::new(),
+    };
+    shorten(&one_line(&text))
+}
+
+/// At most a line's worth of characters.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(GIST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// `12345` as `12,345`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A time as `0.4 s` or `3 min 20 s`.
+fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        s if s >= 60 => format!("{} min {} s", s / 60, s % 60),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Timing, Usage};
+
+    fn printed(stream: bool, events: &[Event]) -> String {
+        let mut out = Vec::new();
+        let mut human = Human::new(&mut out, Theme::default(), stream, false, None);
+        events.iter().for_each(|e| human.event(e));
+        drop(human);
+        String::from_utf8(out).expect("text")
+    }
+
+    fn replied(text: &str) -> Event {
+        Event::Replied { text: text.into(), reasoning: String::new(), usage: None, timing: Timing::default() }
+    }
+
+    fn done(reason: EndReason) -> Event {
+        let usage = Usage { input: 12_345, cached: Some(11_000), ..Usage::default() };
+        Event::TurnDone(TurnEnd { reason, answer: "the answer".into(), requests: 2, usage, took: Duration::from_millis(1_500) })
+    }
+
+    #[test]
+    fn the_answer_is_left_to_the_caller_and_other_texts_are_printed() {
+        let action = Action::List { path: "src".into(), ignore: vec![], respect_ignore: true, limit: 10 };
+        let text = printed(false, &[replied("I will look."), Event::Started { id: 1, action }, replied("the answer"), done(EndReason::Done)]);
+        assert_eq!(text, "I will look.\n• list src\n1.5 s · 2 requests · 12,345 tokens in (89 % cached), 0 out\n");
+    }
+
+    #[test]
+    fn nothing_raw_reaches_the_terminal() {
+        let evil = "\x1b]0;title\x07\u{202e}".to_string();
+        let events = [
+            Event::Warning(evil.clone()),
+            Event::Note(evil.clone()),
+            Event::Text(evil.clone()),
+            replied(&evil),
+            Event::Started { id: 1, action: Action::ViewImage { path: evil.clone() } },
+            done(EndReason::Failed(evil.clone())),
+        ];
+        let text = printed(true, &events);
+        assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text:?}");
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([thousands(7), thousands(1_234), thousands(1_234_567)], ["7", "1,234", "1,234,567"]);
+    }
+}

@@ -1,0 +1,330 @@
+//! JSON Lines for scripts and SDKs: the event protocol of `codex exec --json`.
+//!
+//! One JSON object a line on standard output and nothing else there. Extra facts of ours are
+//! additional keys, which strict readers pass over.
+
+use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
+use crate::model::{Timing, Usage};
+use crate::tools::action::{Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
+
+/// Writes events as lines to `out`.
+pub struct ExecJson<W: Write> {
+    out: W,
+    next_item: u64,
+    /// Items of running actions, by the action's number.
+    open: HashMap<u64, String>,
+    plan: Option<(String, Vec<PlanStep>)>,
+    window: u32,
+    /// The first failure to write: the reader is gone.
+    broken: bool,
+}
+
+impl<W: Write> ExecJson<W> {
+    /// A writer that has said nothing yet.
+    pub fn new(out: W) -> Self {
+        ExecJson { out, next_item: 0, open: HashMap::new(), plan: None, window: 0, broken: false }
+    }
+
+    /// True when the reader went away.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn line(&mut self, value: &Value) {
+        let mut bytes = value.to_string().into_bytes();
+        bytes.push(b'\n');
+        if self.out.write_all(&bytes).and_then(|()| self.out.flush()).is_err() {
+            self.broken = true;
+        }
+    }
+
+    fn new_id(&mut self) -> String {
+        let id = format!("item_{}", self.next_item);
+        self.next_item += 1;
+        id
+    }
+
+    /// One event about an item; `fields` follow its id and type.
+    fn item(&mut self, event: &str, id: &str, kind: &str, fields: Value) {
+        let mut item = serde_json::Map::new();
+        item.insert("id".into(), json!(id));
+        item.insert("type".into(), json!(kind));
+        if let Value::Object(fields) = fields {
+            item.extend(fields);
+        }
+        self.line(&json!({"type": event, "item": item}));
+    }
+
+    fn completed(&mut self, kind: &str, fields: Value) {
+        let id = self.new_id();
+        self.item("item.completed", &id, kind, fields);
+    }
+
+    fn session(&mut self, info: &SessionInfo) {
+        self.window = info.window.0;
+        self.line(&json!({
+            "type": "thread.started", "thread_id": info.id, "model": info.model, "provider": info.provider.0,
+            "harness": info.harness.0, "harness_size": info.harness.1, "context_window": info.window.0,
+            "context_window_source": info.window.1, "sandbox": info.sandbox.name(), "approval_policy": info.approval,
+        }));
+    }
+
+    fn replied(&mut self, text: &str, reasoning: &str, usage: Option<Usage>, timing: &Timing) {
+        if !reasoning.trim().is_empty() {
+            self.completed("reasoning", json!({"text": reasoning}));
+        }
+        if text.trim().is_empty() {
+            return;
+        }
+        let mut fields = json!({"text": text});
+        if let Some(usage) = usage {
+            fields["metrics"] = metrics(usage, timing, self.window);
+        }
+        self.completed("agent_message", fields);
+    }
+
+    fn started(&mut self, id: u64, action: &Action) {
+        // A file change is known only when it is done; its start is written with its end.
+        let Action::Shell(shell) = action else { return };
+        let item = self.new_id();
+        self.item("item.started", &item, "command_execution", command_fields(shell, "", None, "in_progress"));
+        self.open.insert(id, item);
+    }
+
+    fn finished(&mut self, id: u64, action: &Action, outcome: &Outcome) {
+        match (action, outcome) {
+            (Action::Shell(shell), outcome) => {
+                let item = self.open.remove(&id).unwrap_or_else(|| self.new_id());
+                let (text, code, status) = match outcome {
+                    Outcome::Shell(out) => match out.status {
+                        ShellStatus::Exited(0) => (out.output.text.as_str(), Some(0), "completed"),
+                        ShellStatus::Exited(code) => (out.output.text.as_str(), Some(code), "failed"),
+                        ShellStatus::Signaled(signal) => (out.output.text.as_str(), Some(128 + signal), "failed"),
+                        ShellStatus::TimedOut => (out.output.text.as_str(), Some(124), "failed"),
+                        ShellStatus::Running { .. } => (out.output.text.as_str(), None, "completed"),
+                    },
+                    Outcome::Refused { reason } => (reason.as_str(), None, "declined"),
+                    Outcome::Skipped(why) => (why.as_str(), None, "declined"),
+                    _ => ("", None, "failed"),
+                };
+                let text = text.to_owned();
+                self.item("item.completed", &item, "command_execution", command_fields(shell, &text, code, status));
+            }
+            (_, Outcome::Changed(changes)) => {
+                let item = self.new_id();
+                self.item("item.started", &item, "file_change", change_fields(changes, "in_progress"));
+                self.item("item.completed", &item, "file_change", change_fields(changes, "completed"));
+            }
+            _ => {}
+        }
+    }
+
+    fn plan(&mut self, steps: &[PlanStep]) {
+        let fields = plan_fields(steps);
+        match &mut self.plan {
+            Some((id, old)) => {
+                *old = steps.to_vec();
+                let id = id.clone();
+                self.item("item.updated", &id, "todo_list", fields);
+            }
+            None => {
+                let id = self.new_id();
+                self.item("item.started", &id, "todo_list", fields);
+                self.plan = Some((id, steps.to_vec()));
+            }
+        }
+    }
+
+    fn turn_done(&mut self, end: &TurnEnd) {
+        if let Some((id, steps)) = self.plan.take() {
+            self.item("item.completed", &id, "todo_list", plan_fields(&steps));
+        }
+        match failure(&end.reason) {
+            // An interrupted turn ends without a last line, as the protocol has it.
+            _ if end.reason == EndReason::Interrupted => {}
+            Some(message) => {
+                self.line(&json!({"type": "error", "message": message}));
+                self.line(&json!({"type": "turn.failed", "error": {"message": message}}));
+            }
+            None => {
+                let u = end.usage;
+                self.line(&json!({"type": "turn.completed", "usage": {
+                    "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0),
+                    "cache_write_input_tokens": u.cache_write, "output_tokens": u.output,
+                    "reasoning_output_tokens": u.reasoning,
+                }, "requests": end.requests, "seconds": seconds(end.took)}));
+            }
+        }
+    }
+}
+
+impl<W: Write> Frontend for ExecJson<W> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Session(info) => self.session(info),
+            Event::Warning(text) => self.completed("error", json!({"message": text})),
+            Event::TurnStarted => self.line(&json!({"type": "turn.started"})),
+            Event::Retry { attempt, of, why } => {
+                self.line(&json!({"type": "error", "message": format!("Reconnecting... {attempt}/{of} ({why})")}));
+            }
+            Event::Replied { text, reasoning, usage, timing } => self.replied(text, reasoning, *usage, timing),
+            Event::Started { id, action } => self.started(*id, action),
+            Event::Finished { id, action, outcome, .. } => self.finished(*id, action, outcome),
+            Event::Plan(steps) => self.plan(steps),
+            Event::Elided { results, before, after } => {
+                self.completed("error", json!({"message": format!("{results} old tool results were left out to make room: {before} to {after} tokens")}));
+            }
+            Event::TurnDone(end) => self.turn_done(end),
+            Event::Note(_)
+            | Event::Requested { .. }
+            | Event::Progress { .. }
+            | Event::Waiting(_)
+            | Event::Text(_)
+            | Event::Reasoning(_)
+            | Event::Repaired(_)
+            | Event::BadCall { .. }
+            | Event::Output { .. } => {}
+        }
+    }
+
+    fn ask(&mut self, _: &Question) -> Answer {
+        Answer::No(None)
+    }
+
+    fn interactive(&self) -> bool {
+        false
+    }
+}
+
+/// The sentence of a turn that failed; nothing for one that was done.
+pub fn failure(reason: &EndReason) -> Option<String> {
+    match reason {
+        EndReason::Done => None,
+        EndReason::Interrupted => Some("interrupted".into()),
+        EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
+        EndReason::Failed(why) => Some(why.clone()),
+        EndReason::StepLimit(n) => Some(format!("the limit of {n} steps was reached before the task was done; raise max_steps to go on")),
+        EndReason::NoSandbox(why) => Some(format!(
+            "commands cannot be confined on this system ({why}) and nobody can be asked; use --sandbox danger-full-access only where that is safe"
+        )),
+    }
+}
+
+fn metrics(usage: Usage, timing: &Timing, window: u32) -> Value {
+    let rate = |tokens: u64, time: Option<std::time::Duration>| {
+        time.filter(|t| !t.is_zero()).map(|t| (tokens as f64 / t.as_secs_f64() * 10.0).round() / 10.0)
+    };
+    let writing = timing.output.or_else(|| timing.first_token.map(|first| timing.total.saturating_sub(first)));
+    json!({
+        "prompt_tokens": usage.input, "cached_tokens": usage.cached, "output_tokens": usage.output,
+        "context_window": window,
+        "context_percent": (usage.input + usage.output) * 100 / u64::from(window.max(1)),
+        "seconds_to_first_token": timing.first_token.map(seconds),
+        "output_tokens_per_second": rate(usage.output, writing),
+        "prompt_tokens_per_second": rate(usage.input.saturating_sub(usage.cached.unwrap_or(0)), timing.prompt),
+        "seconds": seconds(timing.total),
+    })
+}
+
+fn seconds(time: std::time::Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) -> Value {
+    let line = format!("/bin/bash -lc {}", quote(&shell.command));
+    json!({"command": line, "aggregated_output": output, "exit_code": code, "status": status})
+}
+
+/// `text` as one word of a POSIX shell.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn change_fields(changes: &[FileChange], status: &str) -> Value {
+    let mut list: Vec<Value> = changes
+        .iter()
+        .map(|c| {
+            let kind = match c.kind {
+                ChangeKind::Add => "add",
+                ChangeKind::Delete => "delete",
+                ChangeKind::Update => "update",
+            };
+            json!({"path": c.path, "kind": kind})
+        })
+        .collect();
+    list.sort_by_key(|c| c["path"].to_string());
+    json!({"changes": list, "status": status})
+}
+
+fn plan_fields(steps: &[PlanStep]) -> Value {
+    let items: Vec<Value> =
+        steps.iter().map(|s| json!({"text": s.text, "completed": s.status == StepStatus::Completed})).collect();
+    json!({"items": items})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn lines(events: &[Event]) -> Vec<Value> {
+        let mut out = Vec::new();
+        let mut json = ExecJson::new(&mut out);
+        events.iter().for_each(|e| json.event(e));
+        String::from_utf8(out).expect("JSON is UTF-8").lines().map(|l| serde_json::from_str(l).expect("each line is JSON")).collect()
+    }
+
+    fn end(reason: EndReason) -> Event {
+        let usage = Usage { input: 10, cached: Some(4), cache_write: 0, output: 3, reasoning: 1 };
+        Event::TurnDone(TurnEnd { reason, answer: "done".into(), requests: 1, usage, took: Duration::from_millis(1500) })
+    }
+
+    #[test]
+    fn a_plain_turn_has_the_lines_of_the_protocol() {
+        let replied = Event::Replied { text: "done".into(), reasoning: String::new(), usage: None, timing: Timing::default() };
+        let lines = lines(&[Event::TurnStarted, replied, end(EndReason::Done)]);
+        assert_eq!(lines[0], json!({"type": "turn.started"}));
+        assert_eq!(lines[1], json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "done"}}));
+        assert_eq!(
+            lines[2]["usage"],
+            json!({"input_tokens": 10, "cached_input_tokens": 4, "cache_write_input_tokens": 0, "output_tokens": 3, "reasoning_output_tokens": 1})
+        );
+    }
+
+    #[test]
+    fn a_failed_turn_says_so_in_its_last_line() {
+        let lines = lines(&[Event::TurnStarted, end(EndReason::Failed("boom".into()))]);
+        assert_eq!(lines[1], json!({"type": "error", "message": "boom"}));
+        assert_eq!(lines[2], json!({"type": "turn.failed", "error": {"message": "boom"}}));
+    }
+
+    #[test]
+    fn a_command_starts_and_completes_under_one_id() {
+        let shell = Shell::new("echo 'a'; exit 7", Duration::from_secs(1));
+        let out = crate::tools::action::ShellOut {
+            command: shell.command.clone(),
+            dir: "/".into(),
+            output: crate::tools::action::Output { text: "a\n".into(), bytes: 2, file: None },
+            status: ShellStatus::Exited(7),
+            wall: Duration::ZERO,
+            fence: None,
+        };
+        let action = Action::Shell(shell);
+        let lines = lines(&[
+            Event::Started { id: 1, action: action.clone() },
+            Event::Finished { id: 1, action, outcome: Outcome::Shell(out), took: Duration::ZERO },
+        ]);
+        let command = "/bin/bash -lc 'echo '\\''a'\\''; exit 7'";
+        assert_eq!(
+            lines[0]["item"],
+            json!({"id": "item_0", "type": "command_execution", "command": command, "aggregated_output": "", "exit_code": null, "status": "in_progress"})
+        );
+        assert_eq!(
+            lines[1]["item"],
+            json!({"id": "item_0", "type": "command_execution", "command": command, "aggregated_output": "a\n", "exit_code": 7, "status": "failed"})
+        );
+    }
+}

@@ -1,0 +1,348 @@
+//! Black-box tests of the binary: a scripted model, a folder, a command line, and what came of it.
+//!
+//! ```ignore
+//! Agent::new().harness("qwen-code").model(script![run("ls"), say("Done")]).file("a.py", "x = 1\n").run("look").expect_exit(0);
+//! ```
+
+#![allow(dead_code)] // Each test file uses its own part of this.
+
+pub mod script;
+pub mod server;
+pub mod strict;
+
+use script::Step;
+use serde_json::Value;
+use server::{Kind, Server};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Steps of a scripted model.
+#[macro_export]
+macro_rules! script {
+    ($($step:expr),* $(,)?) => { vec![$($step),*] };
+}
+
+/// All harnesses and wires that the invariants are held over.
+pub const HARNESSES: [&str; 4] = ["native", "qwen-code", "minimal", "mini-swe-agent"];
+pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
+
+/// Builds one run of the binary.
+pub struct Agent {
+    home: TempDir,
+    steps: Vec<Step>,
+    harness: Option<String>,
+    wire: String,
+    kind: Kind,
+    window: u32,
+    config: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    stdin: Option<Vec<u8>>,
+    git: bool,
+    limit: Duration,
+}
+
+impl Agent {
+    pub fn new() -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir_all(home.path().join("ws")).expect("a workspace");
+        fs::create_dir_all(home.path().join("home")).expect("a home");
+        Agent {
+            home,
+            steps: Vec::new(),
+            harness: None,
+            wire: "chat".into(),
+            kind: Kind::LlamaServer,
+            window: 32_768,
+            config: String::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            stdin: None,
+            git: false,
+            limit: Duration::from_secs(60),
+        }
+    }
+
+    pub fn harness(mut self, id: &str) -> Self {
+        self.harness = Some(id.into());
+        self
+    }
+
+    pub fn wire(mut self, wire: &str) -> Self {
+        self.wire = wire.into();
+        if wire == "ollama" {
+            self.kind = Kind::Ollama;
+        }
+        self
+    }
+
+    pub fn server_kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    pub fn window(mut self, tokens: u32) -> Self {
+        self.window = tokens;
+        self
+    }
+
+    pub fn model(mut self, steps: Vec<Step>) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// More lines of the config file, put after the standard ones.
+    pub fn config(mut self, toml: &str) -> Self {
+        self.config.push_str(toml);
+        self
+    }
+
+    /// Arguments before the prompt.
+    pub fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
+        self.args.extend(args.map(String::from));
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.workspace().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, content).expect("a file");
+        self
+    }
+
+    /// Makes the workspace a git repository (without running git).
+    pub fn git(mut self) -> Self {
+        self.git = true;
+        let git = self.workspace().join(".git");
+        fs::create_dir_all(git.join("objects")).expect("objects");
+        fs::create_dir_all(git.join("refs/heads")).expect("refs");
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("HEAD");
+        fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n").expect("config");
+        self
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.home.path().join("ws")
+    }
+
+    /// `interpreter exec --skip-git-repo-check PROMPT`.
+    pub fn run(self, prompt: &str) -> Run {
+        self.start(&["exec", "--skip-git-repo-check"], Some(prompt)).finish()
+    }
+
+    /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
+    pub fn start(self, subcommand: &[&str], prompt: Option<&str>) -> Running {
+        let server = Server::start(self.kind, self.window, self.steps);
+        let config = config_file(&self.wire, server.port(), self.harness.as_deref(), &self.config);
+        fs::write(self.home.path().join("home/config.toml"), config).expect("a config");
+        Running::spawn(self.home, server, subcommand, &self.args, prompt, self.stdin, &self.env, self.limit)
+    }
+}
+
+fn config_file(wire: &str, port: u16, harness: Option<&str>, more: &str) -> String {
+    let base = if wire == "ollama" { format!("http://127.0.0.1:{port}") } else { format!("http://127.0.0.1:{port}/v1") };
+    let harness = harness.map(|h| format!("harness = \"{h}\"\n")).unwrap_or_default();
+    format!(
+        "model = \"mock\"\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{harness}{more}\n\
+         [model_providers.mock]\nname = \"mock\"\nbase_url = \"{base}\"\nwire_api = \"{wire}\"\n"
+    )
+}
+
+/// A run that goes on.
+pub struct Running {
+    pub home: TempDir,
+    pub server: Server,
+    pub child: std::process::Child,
+    began: Instant,
+    limit: Duration,
+}
+
+impl Running {
+    #[allow(clippy::too_many_arguments)]
+    fn spawn(
+        home: TempDir,
+        server: Server,
+        subcommand: &[&str],
+        args: &[String],
+        prompt: Option<&str>,
+        stdin: Option<Vec<u8>>,
+        env: &[(String, String)],
+        limit: Duration,
+    ) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interpreter"));
+        command
+            .args(subcommand)
+            .args(args)
+            .args(prompt)
+            .current_dir(home.path().join("ws"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home.path())
+            .env("INTERPRETER_HOME", home.path().join("home"))
+            .env("SHELL", "/bin/bash")
+            .envs(env.iter().cloned())
+            .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let began = Instant::now();
+        let mut child = command.spawn().expect("the binary starts");
+        if let Some(bytes) = stdin {
+            let mut pipe = child.stdin.take().expect("a pipe");
+            // A binary that does not read it all is a case of its own, not a broken test.
+            std::thread::spawn(move || {
+                let _ = pipe.write_all(&bytes);
+            });
+        }
+        Running { home, server, child, began, limit }
+    }
+
+    /// Waits until the server has seen so many generating requests.
+    pub fn wait_for_requests(&self, n: usize) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while self.server.requests().len() < n {
+            assert!(Instant::now() < end, "request {n} did not come");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Sends a signal by its number.
+    #[cfg(unix)]
+    pub fn signal(&self, number: i32) {
+        let status = Command::new("kill").arg(format!("-{number}")).arg(self.child.id().to_string()).status();
+        assert!(status.expect("kill is there").success());
+    }
+
+    /// Waits for the end, at most the limit.
+    pub fn finish(mut self) -> Run {
+        fn reader(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<String> {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                let _ = pipe.read_to_end(&mut bytes);
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        }
+        let out = reader(self.child.stdout.take().expect("stdout"));
+        let err = reader(self.child.stderr.take().expect("stderr"));
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+                break status;
+            }
+            if self.began.elapsed() > self.limit {
+                let _ = self.child.kill();
+                panic!("the run took longer than {:?}; stderr:\n{}", self.limit, err.join().unwrap_or_default());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        #[cfg(unix)]
+        let code = {
+            use std::os::unix::process::ExitStatusExt;
+            status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+        };
+        #[cfg(not(unix))]
+        let code = status.code().unwrap_or(-1);
+        Run {
+            home: self.home,
+            server: self.server,
+            code,
+            stdout: out.join().expect("stdout was read"),
+            stderr: err.join().expect("stderr was read"),
+            took: self.began.elapsed(),
+        }
+    }
+}
+
+/// What came of a run.
+pub struct Run {
+    pub home: TempDir,
+    pub server: Server,
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl Run {
+    pub fn workspace(&self) -> PathBuf {
+        self.home.path().join("ws")
+    }
+
+    pub fn expect_exit(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "exit code; stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    pub fn expect_stdout(self, text: &str) -> Self {
+        assert_eq!(self.stdout, text, "stderr:\n{}", self.stderr);
+        self
+    }
+
+    pub fn expect_stderr(self, part: &str) -> Self {
+        assert!(self.stderr.contains(part), "`{part}` is not in stderr:\n{}", self.stderr);
+        self
+    }
+
+    pub fn expect_file(self, path: &str, content: &str) -> Self {
+        let found = fs::read_to_string(self.workspace().join(path));
+        assert_eq!(found.ok().as_deref(), Some(content), "{path}; stderr:\n{}", self.stderr);
+        self
+    }
+
+    pub fn expect_no_file(self, path: &str) -> Self {
+        assert!(!self.workspace().join(path).exists(), "{path} exists; stderr:\n{}", self.stderr);
+        self
+    }
+
+    pub fn expect_requests(self, n: usize) -> Self {
+        assert_eq!(self.server.requests().len(), n, "requests; stderr:\n{}", self.stderr);
+        self
+    }
+
+    /// Checks the body of the n-th generating request, from 1.
+    pub fn expect_request(self, n: usize, check: impl Fn(&Value) -> bool) -> Self {
+        let requests = self.server.requests();
+        let body = requests.get(n - 1).unwrap_or_else(|| panic!("only {} requests; stderr:\n{}", requests.len(), self.stderr));
+        assert!(check(&body.body), "request {n}:\n{}", serde_json::to_string_pretty(&body.body).unwrap_or_default());
+        self
+    }
+
+    /// The text of the n-th request, from 1, for a search.
+    pub fn request_text(&self, n: usize) -> String {
+        strict::all_text(&self.server.requests()[n - 1].body)
+    }
+
+    /// Runs the binary again in the same home with the rest of the script.
+    pub fn again(self, subcommand: &[&str], prompt: Option<&str>) -> Run {
+        Running::spawn(self.home, self.server, subcommand, &[], prompt, None, &[], Duration::from_secs(60)).finish()
+    }
+
+    /// The one session file.
+    pub fn session_file(&self) -> PathBuf {
+        let mut found = Vec::new();
+        walk(&self.home.path().join("home/sessions"), &mut found);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => walk(&path, found),
+            path => found.push(path),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The scripted model server: all four wires, requests recorded, strictness of a real server.
+
+use super::script::Step;
+use super::strict;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Which server it plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Ollama,
+    LlamaServer,
+    Vllm,
+    /// `/v1/models` and nothing else.
+    Plain,
+}
+
+/// One request that asks for text.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
+    pub bytes: usize,
+    pub at: Instant,
+}
+
+struct Shared {
+    steps: Vec<Step>,
+    at: usize,
+    requests: Vec<Recorded>,
+    /// Paths of all requests, probes included.
+    paths: Vec<String>,
+    clients_that_left: usize,
+}
+
+/// A server on a port of its own; it ends with the test program.
+#[derive(Clone)]
+pub struct Server {
+    port: u16,
+    kind: Kind,
+    window: u32,
+    shared: Arc<Mutex<Shared>>,
+}
+
+const GENERATING: [&str; 4] = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/api/chat"];
+
+impl Server {
+    pub fn start(kind: Kind, window: u32, steps: Vec<Step>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Shared { steps, at: 0, requests: Vec::new(), paths: Vec::new(), clients_that_left: 0 };
+        let server = Server { port, kind, window, shared: Arc::new(Mutex::new(shared)) };
+        let handler = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = handler.clone();
+                std::thread::spawn(move || server.serve(stream));
+            }
+        });
+        server
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.lock().expect("not poisoned").requests.clone()
+    }
+
+    pub fn paths(&self) -> Vec<String> {
+        self.shared.lock().expect("not poisoned").paths.clone()
+    }
+
+    pub fn clients_that_left(&self) -> usize {
+        self.shared.lock().expect("not poisoned").clients_that_left
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> Option<()> {
+        let _ = stream.set_nodelay(true);
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            let mut words = line.split_whitespace();
+            let (method, path) = (words.next()?.to_owned(), words.next()?.split('?').next()?.to_owned());
+            let mut headers = Vec::new();
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).ok()?;
+                let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+                headers.push((name.to_lowercase(), value.to_owned()));
+            }
+            let length = headers.iter().find(|(n, _)| n == "content-length").and_then(|(_, v)| v.parse().ok()).unwrap_or(0);
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).ok()?;
+            self.shared.lock().ok()?.paths.push(path.clone());
+            let json: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            if method == "POST" && GENERATING.contains(&path.as_str()) && json["messages"] != json!([]) {
+                self.generate(&mut stream, path, headers, json, length)?;
+                return None;
+            }
+            let (status, answer) = self.describe(&path, &json);
+            plain(&mut stream, status, &answer.to_string())?;
+        }
+    }
+
+    fn describe(&self, path: &str, body: &Value) -> (u16, Value) {
+        let model = json!({"id": "mock", "object": "model", "owned_by": "mock"});
+        match (self.kind, path) {
+            (Kind::Ollama, "/api/version") => (200, json!({"version": "0.33.0"})),
+            (Kind::Ollama, "/api/tags") => (200, json!({"models": [{"name": "mock", "model": "mock", "size": 1, "details": {"family": "mock"}}]})),
+            (Kind::Ollama, "/api/ps") => (200, json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]})),
+            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (404, json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))})),
+            (Kind::Ollama, "/api/show") => (
+                200,
+                json!({"capabilities": ["completion", "tools"], "details": {"family": "mock"},
+                    "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": ""}),
+            ),
+            (Kind::LlamaServer, "/props") => (
+                200,
+                json!({"build_info": "b1-mock", "total_slots": 1, "default_generation_settings": {"n_ctx": self.window},
+                    "chat_template_caps": {"supports_tools": true, "supports_tool_calls": true}}),
+            ),
+            (Kind::LlamaServer, "/health") => (200, json!({"status": "ok"})),
+            (Kind::LlamaServer, "/v1/models") => {
+                (200, json!({"object": "list", "data": [{"id": "mock", "owned_by": "llamacpp", "meta": {"n_ctx": self.window, "n_ctx_train": 131_072}}]}))
+            }
+            (Kind::Vllm, "/version") => (200, json!({"version": "0.31.0"})),
+            (Kind::Vllm, "/v1/models") => (200, json!({"data": [{"id": "mock", "owned_by": "vllm", "max_model_len": self.window}]})),
+            (_, "/v1/models") => (200, json!({"object": "list", "data": [model]})),
+            _ => (404, json!({"error": {"message": "not found"}})),
+        }
+    }
+
+    fn generate(&self, stream: &mut TcpStream, path: String, headers: Vec<(String, String)>, body: Value, bytes: usize) -> Option<()> {
+        let step = {
+            let mut shared = self.shared.lock().ok()?;
+            shared.requests.push(Recorded { path: path.clone(), headers, body: body.clone(), bytes, at: Instant::now() });
+            let at = shared.at.min(shared.steps.len().saturating_sub(1));
+            shared.at += 1;
+            shared.steps.get(at).cloned()?
+        };
+        if let Err(why) = strict::check(&path, &body) {
+            return plain(stream, 400, &json!({"error": {"message": format!("refused by the strict server: {why}"), "type": "invalid_request_error"}}).to_string());
+        }
+        if !step.delay.is_zero() && self.left_while_waiting(stream, step.delay) {
+            return None;
+        }
+        if let Some((status, body)) = &step.status {
+            return plain(stream, *status, body);
+        }
+        let tools = strict::tools(&body);
+        let (text, calls) = step.resolve(&tools);
+        let usage = step.usage.unwrap_or((bytes as u64 / 4, 0, 10));
+        let chunks = match &step.raw {
+            Some(raw) => raw.clone(),
+            None => match path.as_str() {
+                "/v1/responses" => responses(&step, &text, &calls, usage),
+                "/v1/messages" => messages(&step, &text, &calls, usage),
+                "/api/chat" => ollama(&step, &text, &calls, usage),
+                _ => chat(&step, &text, &calls, usage),
+            },
+        };
+        let kind = if path == "/api/chat" { "application/x-ndjson" } else { "text/event-stream" };
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n").ok()?;
+        let send = if step.cut { chunks.len().saturating_sub(1) } else { chunks.len() };
+        for chunk in &chunks[..send] {
+            if write!(stream, "{:x}\r\n{chunk}\r\n", chunk.len()).and_then(|()| stream.flush()).is_err() {
+                self.shared.lock().ok()?.clients_that_left += 1;
+                return None;
+            }
+        }
+        if !step.cut {
+            let _ = stream.write_all(b"0\r\n\r\n");
+        }
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        None
+    }
+
+    /// Waits, and notices at once when the client goes away.
+    fn left_while_waiting(&self, stream: &TcpStream, time: std::time::Duration) -> bool {
+        let _ = stream.set_read_timeout(Some(std::time::Duration::from_millis(20)));
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            if matches!(stream.peek(&mut [0]), Ok(0)) {
+                self.shared.lock().expect("not poisoned").clients_that_left += 1;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn plain(stream: &mut TcpStream, status: u16, body: &str) -> Option<()> {
+    write!(stream, "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).ok()
+}
+
+fn data(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+fn event(value: &Value) -> String {
+    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
+}
+
+/// Pieces of a text, a few characters each, so that every reader meets cuts.
+fn pieces(text: &str) -> Vec<String> {
+    text.chars().collect::<Vec<_>>().chunks(7).map(|c| c.iter().collect()).collect()
+}
+
+fn chat(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
+    let chunk = |delta: Value, finish: Value| data(&json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}));
+    let mut out = vec![chunk(json!({"role": "assistant", "content": null}), Value::Null)];
+    out.extend(pieces(&step.reasoning).iter().map(|p| chunk(json!({"reasoning_content": p}), Value::Null)));
+    out.extend(pieces(text).iter().map(|p| chunk(json!({"content": p}), Value::Null)));
+    for (index, (name, arguments)) in calls.iter().enumerate() {
+        let id = format!("call_{}", uuid_like(index));
+        out.push(chunk(json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}]}), Value::Null));
+        let arguments = argument_text(arguments);
+        out.extend(pieces(&arguments).iter().map(|p| chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": p}}]}), Value::Null)));
+    }
+    out.push(chunk(json!({}), json!(if calls.is_empty() { "stop" } else { "tool_calls" })));
+    out.push(data(&json!({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output, "prompt_tokens_details": {"cached_tokens": cached}}})));
+    out.push("data: [DONE]\n\n".into());
+    if step.cut {
+        // A cut stream breaks off before its finish marker, not only before [DONE].
+        out.truncate(out.len() - 2);
+    }
+    out
+}
+
+fn responses(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
+    let mut out = vec![event(&json!({"type": "response.created", "response": {"id": "r", "status": "in_progress"}}))];
+    let mut items = Vec::new();
+    if !step.reasoning.is_empty() {
+        items.push(json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": step.reasoning}]}));
+    }
+    if !text.is_empty() {
+        items.push(json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}));
+    }
+    for (n, (name, arguments)) in calls.iter().enumerate() {
+        items.push(json!({"type": "function_call", "id": format!("fc_{n}"), "call_id": format!("call_{}", uuid_like(n)), "name": name, "arguments": argument_text(arguments), "status": "completed"}));
+    }
+    for (index, item) in items.iter().enumerate() {
+        out.push(event(&json!({"type": "response.output_item.added", "output_index": index, "item": {"type": item["type"], "id": item["id"]}})));
+        if item["type"] == "message" {
+            out.extend(pieces(text).iter().map(|p| event(&json!({"type": "response.output_text.delta", "output_index": index, "item_id": item["id"], "content_index": 0, "delta": p}))));
+        }
+        out.push(event(&json!({"type": "response.output_item.done", "output_index": index, "item": item})));
+    }
+    out.push(event(&json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": items,
+        "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0}}}})));
+    out
+}
+
+fn messages(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
+    let usage = json!({"input_tokens": prompt - cached, "cache_read_input_tokens": cached, "output_tokens": 1});
+    let mut out = vec![event(&json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usage}}))];
+    let mut index = 0;
+    let mut block = |start: Value, deltas: Vec<Value>, out: &mut Vec<String>| {
+        out.push(event(&json!({"type": "content_block_start", "index": index, "content_block": start})));
+        out.extend(deltas.iter().map(|d| event(&json!({"type": "content_block_delta", "index": index, "delta": d}))));
+        out.push(event(&json!({"type": "content_block_stop", "index": index})));
+        index += 1;
+    };
+    if !step.reasoning.is_empty() {
+        let deltas = vec![json!({"type": "thinking_delta", "thinking": step.reasoning}), json!({"type": "signature_delta", "signature": "sig"})];
+        block(json!({"type": "thinking", "thinking": "", "signature": ""}), deltas, &mut out);
+    }
+    if !text.is_empty() {
+        let deltas = pieces(text).iter().map(|p| json!({"type": "text_delta", "text": p})).collect();
+        block(json!({"type": "text", "text": ""}), deltas, &mut out);
+    }
+    for (n, (name, arguments)) in calls.iter().enumerate() {
+        let deltas = pieces(&argument_text(arguments)).iter().map(|p| json!({"type": "input_json_delta", "partial_json": p})).collect();
+        block(json!({"type": "tool_use", "id": format!("toolu_{}", uuid_like(n)), "name": name, "input": {}}), deltas, &mut out);
+    }
+    let stop = if calls.is_empty() { "end_turn" } else { "tool_use" };
+    out.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})));
+    out.push(event(&json!({"type": "message_stop"})));
+    if step.cut {
+        out.truncate(out.len() - 1);
+    }
+    out
+}
+
+fn ollama(step: &Step, text: &str, calls: &[(String, Value)], (prompt, _, output): (u64, u64, u64)) -> Vec<String> {
+    let row = |message: Value| format!("{}\n", json!({"model": "mock", "message": message, "done": false}));
+    let mut out: Vec<String> = pieces(&step.reasoning).iter().map(|p| row(json!({"role": "assistant", "content": "", "thinking": p}))).collect();
+    out.extend(pieces(text).iter().map(|p| row(json!({"role": "assistant", "content": p}))));
+    for (name, arguments) in calls {
+        out.push(row(json!({"role": "assistant", "content": "", "tool_calls": [{"function": {"name": name, "arguments": arguments}}]})));
+    }
+    out.push(format!(
+        "{}\n",
+        json!({"model": "mock", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+            "prompt_eval_count": prompt, "eval_count": output, "prompt_eval_duration": 1_000_000, "eval_duration": 1_000_000})
+    ));
+    out
+}
+
+/// Arguments are an object, or a text that is sent as it is.
+fn argument_text(arguments: &Value) -> String {
+    arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
+}
+
+/// An id that is new in every reply.
+fn uuid_like(n: usize) -> String {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("{:06x}{n}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
