@@ -1,1 +1,4 @@
-//! (room: cli)
+//! What a person types.
+
+pub mod args;
+pub mod help;

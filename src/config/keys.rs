@@ -319,15 +319,12 @@ pub fn suggestion(path: &[String]) -> Option<String> {
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const NEAR: f64 = 0.6;
     let word = word.to_lowercase();
-    let score = |c: &str| {
-        let part = word.len() >= 3 && (c.contains(&word) || word.contains(c) && c.len() >= 3);
-        let distance = strsim::normalized_damerau_levenshtein(&word, c);
-        if part { distance.max(NEAR) } else { distance }
-    };
+    let part = |c: &str| word.len() >= 3 && (c.contains(&word) || c.len() >= 3 && word.contains(c));
     candidates
         .into_iter()
-        .map(|c| (score(c), c))
-        .filter(|(s, _)| *s >= NEAR)
+        .map(|c| (strsim::normalized_damerau_levenshtein(&word, c), c))
+        // A part of a name is near enough, but never nearer than a name that is more alike.
+        .filter(|(likeness, c)| *likeness >= NEAR || part(c))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, c)| c)
 }

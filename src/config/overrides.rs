@@ -25,6 +25,11 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Sets a key for a flag; `typed` is how the flag was written.
+    pub fn set(&mut self, key: &'static str, value: Value, typed: &str) {
+        self.flags.push((key, value, typed.to_owned()));
+    }
+
     /// One tree per value, in rising order of rank.
     pub(super) fn layers(&self) -> Result<Vec<(Source, Node)>, ConfigError> {
         let mut layers = Vec::new();

@@ -51,7 +51,11 @@ impl Log {
     }
 
     fn line(&self, level: &str, text: &str, most: usize) {
-        let text = &text[..text.floor_char_boundary(most)];
+        let end = text
+            .char_indices()
+            .map(|(i, c)| i + c.len_utf8())
+            .take_while(|e| *e <= most);
+        let text = &text[..end.last().unwrap_or(0)];
         let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ");
         let pid = std::process::id();
         // Escaped, so that an entry is a line, whatever is in it.
