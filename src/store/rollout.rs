@@ -386,6 +386,17 @@ mod tests {
         assert_eq!((records.len(), warnings.len()), (1, 1));
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_one_sentence() {
+        let mut writer = Writer::append_to(Path::new("/dev/full")).unwrap();
+        let error = writer.append(&[record("a", json!({}))]).unwrap_err();
+        assert!(
+            error.to_string().ends_with("make room on the disk"),
+            "{error}"
+        );
+    }
+
     #[test]
     fn two_writers_of_one_session_are_refused() {
         let (_dir, home) = home();
