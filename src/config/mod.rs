@@ -3,6 +3,21 @@
 //! Layers, from low to high: built-in defaults, the user's `config.toml`, a trusted project's
 //! `.openinterpreter/config.toml`, a profile, `-c` and flags.
 
+mod environment;
+mod error;
+mod file;
+pub mod keys;
+mod layers;
+mod overrides;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use environment::{Marks, environment};
+pub use error::ConfigError;
+pub use layers::load;
+pub use overrides::Overrides;
+
 use crate::sandbox::{Approval, Mode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,0 +1,172 @@
+//! From the words of the command line to what is wanted, as plain data.
+
+mod line;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::config::Overrides;
+use crate::model::WireApi;
+use lexopt::Parser;
+use line::Line;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use table::{Subcommand, Verb};
+
+/// A whole command line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invocation {
+    /// What to do.
+    pub command: Command,
+    /// How.
+    pub options: Options,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Show the help of a subcommand.
+    Help(Verb),
+    /// Show the version.
+    Version,
+    /// A session, or one task when the input is piped.
+    Run(Prompt),
+    /// One task without questions.
+    Exec(Prompt),
+    /// Go on with a session.
+    Resume {
+        /// Without questions.
+        exec: bool,
+        /// Which one.
+        session: Session,
+        /// The next task.
+        prompt: Prompt,
+    },
+    /// List the harnesses.
+    HarnessList,
+    /// Show a harness.
+    HarnessShow(String),
+    /// List models.
+    Models,
+    /// Run a command in the sandbox: the program and its arguments.
+    Sandbox(Vec<OsString>),
+}
+
+/// The task as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompt {
+    /// Not on the command line.
+    Absent,
+    /// `-`: the whole of stdin.
+    Stdin,
+    /// These words.
+    Text(String),
+}
+
+/// Which session to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Session {
+    /// None was named; a person can be asked.
+    Unnamed,
+    /// `--last`; of any folder with [`Options::all`].
+    Last,
+    /// An id or its beginning.
+    Id(String),
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// The names of the flag's values.
+    pub const NAMES: [(Color, &'static str); 3] = [
+        (Color::Always, "always"),
+        (Color::Never, "never"),
+        (Color::Auto, "auto"),
+    ];
+}
+
+/// What the flags say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options {
+    /// What they say about the config.
+    pub overrides: Overrides,
+    /// `--last`.
+    pub last: bool,
+    /// `--all`: sessions of any folder.
+    pub all: bool,
+    /// `--chat-completions`.
+    pub chat_completions: bool,
+    /// `--wire`, for `harness show`.
+    pub wire: Option<WireApi>,
+    /// `--cd`.
+    pub cd: Option<PathBuf>,
+    /// `--skip-git-repo-check`, or `--yolo`.
+    pub skip_git_repo_check: bool,
+    /// `--image`.
+    pub images: Vec<PathBuf>,
+    /// `--output-last-message`.
+    pub output_last_message: Option<PathBuf>,
+    /// `--output-schema`.
+    pub output_schema: Option<PathBuf>,
+    /// `--json`.
+    pub json: bool,
+    /// `--ephemeral`.
+    pub ephemeral: bool,
+    /// `--color`.
+    pub color: Color,
+    /// `--debug`.
+    pub debug: bool,
+}
+
+/// A command line that means nothing. `Display` is a message for people; the exit code is 2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageError {
+    /// What is wrong, and the nearest right thing.
+    pub message: String,
+    /// The subcommand whose help tells more.
+    pub verb: Verb,
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = Subcommand::of(self.verb).call();
+        let pause = if self.message.ends_with('?') {
+            " See"
+        } else {
+            "; see"
+        };
+        write!(f, "{}{pause} `{call} --help`", self.message)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Reads a command line, given without the program's own name.
+///
+/// Flags may stand before and after the subcommand. `--` ends them: every word after it belongs to
+/// the prompt, or to the command of `sandbox`. Once a subcommand has got a word of its own, the
+/// words after `--image FILE` are further images, so that the list may stand last.
+pub fn parse<I>(args: I) -> Result<Invocation, UsageError>
+where
+    I: IntoIterator,
+    I::Item: Into<OsString>,
+{
+    let mut line = Line::new(Parser::from_args(args));
+    line.read()
+        .and_then(|()| line.finish())
+        .map_err(|message| UsageError {
+            message,
+            verb: line.verb().unwrap_or(Verb::Run),
+        })
+}

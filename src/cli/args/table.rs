@@ -1,0 +1,343 @@
+//! The two tables of the command line: subcommands and flags. Parsing and help are made from them.
+
+use super::{Color, Options};
+use crate::config::keys::{self, Kind, nearest};
+use crate::model::WireApi;
+use std::ffi::OsStr;
+use toml::Value;
+
+/// A subcommand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// No subcommand.
+    Run,
+    /// `exec`
+    Exec,
+    /// `exec resume`
+    ExecResume,
+    /// `resume`
+    Resume,
+    /// `harness list`
+    HarnessList,
+    /// `harness show`
+    HarnessShow,
+    /// `models`
+    Models,
+    /// `sandbox`
+    Sandbox,
+    /// `help`
+    Help,
+}
+
+/// A row of the table of subcommands.
+#[derive(Debug, Clone, Copy)]
+pub struct Subcommand {
+    /// Which it is.
+    pub verb: Verb,
+    /// The words that name it.
+    pub words: &'static [&'static str],
+    /// A short form of its last word.
+    pub alias: Option<&'static str>,
+    /// What it takes besides flags.
+    pub usage: &'static str,
+    /// One line for people.
+    pub doc: &'static str,
+    /// Command lines to learn from.
+    pub examples: &'static [&'static str],
+}
+
+/// Every subcommand.
+#[rustfmt::skip]
+pub const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        verb: Verb::Run, words: &[], alias: None, usage: "[PROMPT]",
+        doc: "Start a session; with piped input, run it as one task",
+        examples: &["interpreter --oss", "interpreter -m qwen3-coder:30b \"fix the failing test\""],
+    },
+    Subcommand {
+        verb: Verb::Exec, words: &["exec"], alias: Some("e"), usage: "[PROMPT | -]",
+        doc: "Run one task without questions; - reads it from stdin",
+        examples: &["git diff | interpreter exec --oss \"review this change\""],
+    },
+    Subcommand {
+        verb: Verb::ExecResume, words: &["exec", "resume"], alias: None, usage: "[ID | --last] [PROMPT | -]",
+        doc: "Go on with a session, without questions",
+        examples: &["interpreter exec resume --last \"now add a test\""],
+    },
+    Subcommand {
+        verb: Verb::Resume, words: &["resume"], alias: None, usage: "[ID | --last] [PROMPT]",
+        doc: "Go on with a session",
+        examples: &["interpreter resume --last", "interpreter resume 0199a2b3 \"now add a test\""],
+    },
+    Subcommand {
+        verb: Verb::HarnessList, words: &["harness", "list"], alias: None, usage: "",
+        doc: "List the agents whose interface a model can be given",
+        examples: &["interpreter harness list"],
+    },
+    Subcommand {
+        verb: Verb::HarnessShow, words: &["harness", "show"], alias: None, usage: "ID",
+        doc: "Print the prompt and tools of a harness",
+        examples: &["interpreter harness show qwen-code --size compact --json"],
+    },
+    Subcommand {
+        verb: Verb::Models, words: &["models"], alias: None, usage: "",
+        doc: "List the models of the local servers, or of the provider",
+        examples: &["interpreter models --local-provider lmstudio"],
+    },
+    Subcommand {
+        verb: Verb::Sandbox, words: &["sandbox"], alias: None, usage: "-- COMMAND [ARG]...",
+        doc: "Run a command inside the sandbox",
+        examples: &["interpreter sandbox -s read-only -- touch x"],
+    },
+    Subcommand {
+        verb: Verb::Help, words: &["help"], alias: None, usage: "[SUBCOMMAND]",
+        doc: "Show the help of a subcommand",
+        examples: &["interpreter help exec"],
+    },
+];
+
+/// What a flag takes and does.
+#[derive(Clone, Copy)]
+pub enum Take {
+    /// Nothing.
+    Switch(fn(&mut Options)),
+    /// A value.
+    Value(fn(&mut Options, &OsStr) -> Result<(), String>),
+    /// The value of this config key.
+    Key(&'static str),
+    /// Files: a list with commas, and more of them in the words that follow.
+    Images,
+    /// Ask for help.
+    Help,
+    /// Ask for the version.
+    Version,
+}
+
+/// A row of the table of flags.
+#[derive(Clone, Copy)]
+pub struct Flag {
+    /// Its names without dashes; the first is the one of the help.
+    pub long: &'static [&'static str],
+    /// Its short form.
+    pub short: Option<char>,
+    /// The name of its value in the help; empty: it takes none.
+    pub value: &'static str,
+    /// One line for people; empty: accepted, but not shown.
+    pub doc: &'static str,
+    /// The subcommands that know it.
+    pub on: &'static [Verb],
+    /// What it does.
+    pub take: Take,
+}
+
+use Verb::*;
+const EVERY: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    Resume,
+    HarnessList,
+    HarnessShow,
+    Models,
+    Sandbox,
+];
+const EVERY_AND_HELP: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    Resume,
+    HarnessList,
+    HarnessShow,
+    Models,
+    Sandbox,
+    Help,
+];
+const TASKS: &[Verb] = &[Run, Exec, ExecResume, Resume];
+const EXECS: &[Verb] = &[Exec, ExecResume];
+const RESUMES: &[Verb] = &[ExecResume, Resume];
+const MODELS: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    Resume,
+    HarnessList,
+    HarnessShow,
+    Models,
+];
+const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Sandbox];
+const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow];
+const JSON: &[Verb] = &[Exec, ExecResume, HarnessShow];
+
+/// Every flag, in the order of the help.
+#[rustfmt::skip]
+pub const FLAGS: &[Flag] = &[
+    Flag { long: &["last"], short: None, value: "", doc: "The latest session of this folder", on: RESUMES,
+        take: Take::Switch(|o| o.last = true) },
+    Flag { long: &["all"], short: None, value: "", doc: "With --last: the latest of any folder", on: RESUMES,
+        take: Take::Switch(|o| o.all = true) },
+    Flag { long: &["model"], short: Some('m'), value: "MODEL", doc: "The model; else the loaded or only one", on: MODELS,
+        take: Take::Key("model") },
+    Flag { long: &["oss"], short: None, value: "", doc: "Use a local server, whichever answers", on: MODELS,
+        take: Take::Switch(|o| o.overrides.oss = true) },
+    Flag { long: &["local-provider"], short: None, value: "NAME", doc: "--oss with ollama, lmstudio, llamacpp or vllm", on: MODELS,
+        take: Take::Value(|o, v| {
+            o.overrides.local_provider = Some(choose(v, keys::LOCAL_PROVIDERS)?.to_owned());
+            Ok(())
+        }) },
+    Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
+        take: Take::Switch(|o| o.chat_completions = true) },
+    Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: TASKS,
+        take: Take::Key("harness") },
+    Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
+        take: Take::Key("harness_size") },
+    Flag { long: &["wire"], short: None, value: "WIRE", doc: "For chat, responses, messages or ollama", on: &[HarnessShow],
+        take: Take::Value(|o, v| {
+            let name = choose(v, keys::WIRES)?;
+            o.wire = WireApi::ALL.iter().find(|(_, n)| *n == name).map(|(w, _)| *w);
+            Ok(())
+        }) },
+    Flag { long: &["sandbox"], short: Some('s'), value: "MODE", doc: "read-only, workspace-write, danger-full-access", on: FENCED,
+        take: Take::Key("sandbox_mode") },
+    Flag { long: &["ask-for-approval"], short: Some('a'), value: "WHEN", doc: "untrusted, on-request or never", on: TASKS,
+        take: Take::Key("approval_policy") },
+    Flag { long: &["yolo", "dangerously-bypass-approvals-and-sandbox"], short: None, value: "", doc: "No sandbox, no questions", on: TASKS,
+        take: Take::Switch(|o| {
+            o.overrides.set("sandbox_mode", "danger-full-access".into(), "--yolo");
+            o.overrides.set("approval_policy", "never".into(), "--yolo");
+            o.skip_git_repo_check = true;
+        }) },
+    Flag { long: &["cd"], short: Some('C'), value: "DIR", doc: "Work in this folder", on: EVERY,
+        take: Take::Value(|o, v| { o.cd = Some(v.into()); Ok(()) }) },
+    Flag { long: &["add-dir"], short: None, value: "DIR", doc: "One more folder to write in (repeat)", on: FENCED,
+        take: Take::Value(|o, v| { o.overrides.add_dirs.push(v.into()); Ok(()) }) },
+    Flag { long: &["skip-git-repo-check"], short: None, value: "", doc: "Run outside of a git repository", on: TASKS,
+        take: Take::Switch(|o| o.skip_git_repo_check = true) },
+    Flag { long: &["image"], short: Some('i'), value: "FILE", doc: "Show the model pictures; after the prompt", on: TASKS,
+        take: Take::Images },
+    Flag { long: &["max-steps"], short: None, value: "N", doc: "Stop after N replies with tool calls", on: TASKS,
+        take: Take::Key("max_steps") },
+    Flag { long: &["output-last-message"], short: Some('o'), value: "FILE", doc: "Write the final answer to a file, too", on: TASKS,
+        take: Take::Value(|o, v| { o.output_last_message = Some(v.into()); Ok(()) }) },
+    Flag { long: &["json", "experimental-json"], short: None, value: "", doc: "Print JSON", on: JSON,
+        take: Take::Switch(|o| o.json = true) },
+    Flag { long: &["ephemeral"], short: None, value: "", doc: "Keep no session file", on: TASKS,
+        take: Take::Switch(|o| o.ephemeral = true) },
+    Flag { long: &["config"], short: Some('c'), value: "KEY=VALUE", doc: "Set a config key (repeat)", on: EVERY,
+        take: Take::Value(|o, v| {
+            let text = utf8(v)?;
+            if !text.contains('=') {
+                return Err(format!("`{text}` sets nothing; write it as key=value"));
+            }
+            o.overrides.sets.push(text.to_owned());
+            Ok(())
+        }) },
+    Flag { long: &["profile"], short: Some('p'), value: "NAME", doc: "Use a profile of the config", on: EVERY,
+        take: Take::Value(|o, v| { o.overrides.profile = Some(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["ignore-user-config"], short: None, value: "", doc: "Do not read config.toml", on: EVERY,
+        take: Take::Switch(|o| o.overrides.ignore_user_config = true) },
+    Flag { long: &["color"], short: None, value: "WHEN", doc: "always, never or auto", on: EVERY,
+        take: Take::Value(|o, v| {
+            let name = choose(v, &Color::NAMES.map(|(_, n)| n))?;
+            o.color = Color::NAMES.iter().find(|(_, n)| *n == name).map_or(Color::Auto, |(c, _)| *c);
+            Ok(())
+        }) },
+    Flag { long: &["debug"], short: None, value: "", doc: "Log contents, too", on: EVERY,
+        take: Take::Switch(|o| o.debug = true) },
+    Flag { long: &["help"], short: Some('h'), value: "", doc: "Show this help", on: EVERY_AND_HELP, take: Take::Help },
+    Flag { long: &["version"], short: Some('V'), value: "", doc: "Show the version", on: EVERY_AND_HELP, take: Take::Version },
+
+    // Accepted because the SDK and scripts of Codex give them.
+    Flag { long: &["enable"], short: None, value: "FEATURE", doc: "", on: EVERY,
+        take: Take::Value(|o, v| { o.overrides.sets.push(format!("features.{}=true", utf8(v)?)); Ok(()) }) },
+    Flag { long: &["disable"], short: None, value: "FEATURE", doc: "", on: EVERY,
+        take: Take::Value(|o, v| { o.overrides.sets.push(format!("features.{}=false", utf8(v)?)); Ok(()) }) },
+    Flag { long: &["output-schema"], short: None, value: "FILE", doc: "", on: EXECS,
+        take: Take::Value(|o, v| { o.output_schema = Some(v.into()); Ok(()) }) },
+    Flag { long: &["thread-source"], short: None, value: "SOURCE", doc: "", on: EXECS, take: Take::Value(|_, _| Ok(())) },
+    Flag { long: &["cyber-access-program"], short: None, value: "NAME", doc: "", on: EXECS, take: Take::Value(|_, _| Ok(())) },
+];
+
+impl Flag {
+    /// The flag of that long name.
+    pub fn by_long(name: &str) -> Option<&'static Flag> {
+        FLAGS.iter().find(|f| f.long.contains(&name))
+    }
+
+    /// The flag of that letter.
+    pub fn by_short(letter: char) -> Option<&'static Flag> {
+        FLAGS.iter().find(|f| f.short == Some(letter))
+    }
+
+    /// Its name in the help.
+    pub fn name(&self) -> &'static str {
+        self.long.first().copied().unwrap_or_default()
+    }
+}
+
+impl Subcommand {
+    /// The row of a subcommand.
+    pub fn of(verb: Verb) -> &'static Subcommand {
+        let row = SUBCOMMANDS.iter().find(|s| s.verb == verb);
+        row.unwrap_or(&SUBCOMMANDS[0])
+    }
+
+    /// The words that call it: `interpreter exec resume`.
+    pub fn call(&self) -> String {
+        let words = self.words.iter().copied();
+        std::iter::once("interpreter")
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+/// The words that may follow after `words` to name a subcommand, short forms included.
+pub fn next_words(words: &[&str]) -> Vec<&'static str> {
+    let mut next = Vec::new();
+    for row in SUBCOMMANDS {
+        if row.words.len() > words.len() && row.words.starts_with(words) {
+            next.push(row.words[words.len()]);
+            if row.words.len() == words.len() + 1 {
+                next.extend(row.alias);
+            }
+        }
+    }
+    next.dedup();
+    next
+}
+
+/// The value of a key as its kind wants it.
+pub fn key_value(key: &str, text: &OsStr) -> Result<Value, String> {
+    let kind = keys::by_path(key).map_or(Kind::Text, |k| k.kind);
+    let value = match kind {
+        Kind::OneOf(names) => Value::from(choose(text, names)?),
+        Kind::Int(..) => utf8(text)?
+            .parse::<i64>()
+            .map_or(Value::from(utf8(text)?), Value::from),
+        _ => Value::from(utf8(text)?),
+    };
+    match kind.accepts(&value) {
+        true => Ok(value),
+        false => Err(format!("`{}` is not {}", utf8(text)?, kind.allowed())),
+    }
+}
+
+/// The one of `names` that `value` is.
+fn choose<'a>(value: &OsStr, names: &[&'a str]) -> Result<&'a str, String> {
+    let text = utf8(value)?;
+    if let Some(name) = names.iter().find(|n| **n == text) {
+        return Ok(name);
+    }
+    let hint = nearest(text, names.iter().copied()).map(|n| format!("; did you mean {n}?"));
+    Err(format!(
+        "`{text}` is none of {}{}",
+        names.join(", "),
+        hint.unwrap_or_default()
+    ))
+}
+
+fn utf8(value: &OsStr) -> Result<&str, String> {
+    value
+        .to_str()
+        .ok_or_else(|| format!("{value:?} is not UTF-8"))
+}

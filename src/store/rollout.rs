@@ -1,0 +1,448 @@
+//! A session on disk: append-only JSON Lines, one file per session.
+//!
+//! A line is `{"timestamp":…,"type":…,"payload":…}`. The store knows no types; it keeps whole
+//! lines whole. A kill at any moment leaves at most one torn line at the end, which reading skips
+//! and the next writer closes.
+
+use super::StoreError;
+use super::paths::{Home, canonical, private_file};
+use jiff::{Timestamp, Zoned};
+use serde_json::{Value, json};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The most bytes of one line; a longer one is skipped when it is read.
+const MAX_LINE: usize = 32 << 20;
+/// The most bytes of a file that are read.
+const MAX_FILE: u64 = 1 << 30;
+/// The most session files that are looked at.
+const MAX_SESSIONS: usize = 100_000;
+
+/// A record with the time of now (UTC, milliseconds).
+pub fn record(kind: &str, payload: Value) -> Value {
+    let now = Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%S.%3fZ")
+        .to_string();
+    json!({"timestamp": now, "type": kind, "payload": payload})
+}
+
+/// The one writer of a session. Holds an advisory lock on the file while it lives.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    /// The file may end in the middle of a line.
+    torn: bool,
+}
+
+impl Writer {
+    /// A new session. `time` is its beginning, for the file's name.
+    pub fn create(home: &Home, id: &str, time: &Zoned) -> Result<Writer, StoreError> {
+        let path = home.rollout(id, time);
+        let file = private_file(&path, true)?;
+        Writer::lock(path, file)
+    }
+
+    /// Goes on with a session. Fails with [`StoreError::Busy`] while another process writes it.
+    pub fn append_to(path: &Path) -> Result<Writer, StoreError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(|e| StoreError::write(path, &e))?;
+        let mut writer = Writer::lock(path.to_owned(), file)?;
+        writer.torn = writer.ends_torn().map_err(|e| StoreError::read(path, &e))?;
+        Ok(writer)
+    }
+
+    fn lock(path: PathBuf, file: File) -> Result<Writer, StoreError> {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(path)),
+            // Some network file systems have no locks; a session there is worth more than its lock.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        Ok(Writer {
+            path,
+            file,
+            torn: false,
+        })
+    }
+
+    fn ends_torn(&mut self) -> io::Result<bool> {
+        if self.file.metadata()?.len() == 0 {
+            return Ok(false);
+        }
+        let mut last = [0];
+        self.file.seek(SeekFrom::End(-1))?;
+        self.file.read_exact(&mut last)?;
+        Ok(last != *b"\n")
+    }
+
+    /// The session's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends whole lines in one write. After it the lines survive the end of this process; after
+    /// [`Writer::sync`] also that of the machine.
+    pub fn append(&mut self, records: &[Value]) -> Result<(), StoreError> {
+        let mut text = String::new();
+        if self.torn {
+            text.push('\n');
+        }
+        for record in records {
+            text.push_str(&record.to_string());
+            text.push('\n');
+        }
+        // Until the write is known to be whole it may have left a part of a line.
+        self.torn = true;
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|e| StoreError::write(&self.path, &e))?;
+        self.torn = false;
+        Ok(())
+    }
+
+    /// Waits until the lines are on the disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file
+            .sync_data()
+            .map_err(|e| StoreError::write(&self.path, &e))
+    }
+}
+
+/// All records of a session, and a warning if lines were skipped: torn ones, too long ones, and
+/// what is not a record.
+pub fn read(path: &Path) -> Result<(Vec<Value>, Vec<String>), StoreError> {
+    let failed = |e: io::Error| StoreError::read(path, &e);
+    let file = File::open(path).map_err(failed)?;
+    let mut reader = BufReader::new(file.take(MAX_FILE));
+    let mut records = Vec::new();
+    let mut skipped = Vec::new();
+    let mut number = 0;
+    while let Some(line) = next_line(&mut reader).map_err(failed)? {
+        number += 1;
+        match line.as_deref().map(serde_json::from_slice::<Value>) {
+            Some(Ok(value)) if is_record(&value) => records.push(value),
+            _ if line.as_ref().is_some_and(|l| l.trim_ascii().is_empty()) => {}
+            _ => skipped.push(number),
+        }
+    }
+    let mut warnings = Vec::new();
+    if let [first, ..] = skipped.as_slice() {
+        let (lines, they) = match skipped.len() {
+            1 => ("1 line".to_owned(), format!("line {first}")),
+            n => (format!("{n} lines"), format!("the first is line {first}")),
+        };
+        warnings.push(format!(
+            "{lines} of the session {} could not be read and were skipped ({they})",
+            path.display()
+        ));
+    }
+    if reader.get_ref().limit() == 0 {
+        warnings.push(format!(
+            "the session {} is larger than {} MiB; the rest was not read",
+            path.display(),
+            MAX_FILE >> 20
+        ));
+    }
+    Ok((records, warnings))
+}
+
+fn is_record(value: &Value) -> bool {
+    value.get("type").is_some_and(Value::is_string) && value.get("payload").is_some()
+}
+
+/// The next line without its end; `Some(None)` for one that is too long, which is read past.
+fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Option<Vec<u8>>>> {
+    let mut line = Vec::new();
+    let mut long = false;
+    let mut any = false;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(any.then_some((!long).then_some(line)));
+        }
+        any = true;
+        let end = buffer.iter().position(|b| *b == b'\n');
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        long |= line.len() + piece.len() > MAX_LINE;
+        if !long {
+            line.extend_from_slice(piece);
+        }
+        let used = piece.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(Some((!long).then_some(line)));
+        }
+    }
+}
+
+/// A stored session, known by its file's name alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// When it was written last.
+    pub modified: SystemTime,
+}
+
+/// All sessions, the one written last first. No file is opened.
+pub fn list(home: &Home) -> Vec<Stored> {
+    let mut found = Vec::new();
+    for year in folders(&home.sessions()) {
+        for month in folders(&year) {
+            for day in folders(&month) {
+                let entries = fs::read_dir(day).into_iter().flatten().flatten();
+                for entry in entries {
+                    if found.len() == MAX_SESSIONS {
+                        break;
+                    }
+                    let name = entry.file_name();
+                    let id = name.to_str().and_then(id_of).map(str::to_owned);
+                    let meta = entry.metadata().ok().filter(|m| m.is_file());
+                    if let (Some(id), Some(modified)) = (id, meta.and_then(|m| m.modified().ok())) {
+                        found.push(Stored {
+                            path: entry.path(),
+                            id,
+                            modified,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    // The name holds the time of the beginning, which decides between equal times.
+    found.sort_by(|a, b| (b.modified, &b.path).cmp(&(a.modified, &a.path)));
+    found
+}
+
+/// The folders in a folder whose names are numbers, the highest first.
+fn folders(path: &Path) -> Vec<PathBuf> {
+    const MOST: usize = 10_000;
+    let entries = fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .take(MOST)
+        .flatten();
+    let number = |e: &fs::DirEntry| {
+        let name = e.file_name();
+        let name = name.to_str()?;
+        name.bytes().all(|b| b.is_ascii_digit()).then(|| e.path())
+    };
+    let mut found: Vec<PathBuf> = entries.filter_map(|e| number(&e)).collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found
+}
+
+/// The id in `rollout-YYYY-MM-DDThh-mm-ss-ID.jsonl`.
+fn id_of(name: &str) -> Option<&str> {
+    const TIME: usize = "YYYY-MM-DDThh-mm-ss-".len();
+    let rest = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+    rest.get(TIME..).filter(|id| !id.is_empty())
+}
+
+/// The session of that id, or the only one whose id begins so.
+pub fn find(home: &Home, wanted: &str) -> Result<Stored, StoreError> {
+    const SHOWN: usize = 5;
+    let id = wanted.trim().to_lowercase();
+    let mut found: Vec<Stored> = list(home)
+        .into_iter()
+        .filter(|s| !id.is_empty() && s.id.to_lowercase().starts_with(&id))
+        .collect();
+    if let Some(exact) = found.iter().position(|s| s.id.to_lowercase() == id) {
+        return Ok(found.swap_remove(exact));
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(StoreError::NoSession {
+            wanted: wanted.to_owned(),
+            folder: home.sessions(),
+        }),
+        _ => Err(StoreError::Ambiguous {
+            wanted: wanted.to_owned(),
+            found: found.into_iter().take(SHOWN).map(|s| s.id).collect(),
+        }),
+    }
+}
+
+/// The session written last; with `cwd`, of those that began in that folder. Only first lines are
+/// read.
+pub fn last(home: &Home, cwd: Option<&Path>) -> Option<Stored> {
+    let cwd = cwd.map(canonical);
+    list(home).into_iter().find(|stored| match &cwd {
+        None => true,
+        Some(cwd) => first_record(&stored.path)
+            .and_then(|r| Some(PathBuf::from(r.get("payload")?.get("cwd")?.as_str()?)))
+            .is_some_and(|began| canonical(&began) == *cwd),
+    })
+}
+
+/// The first line of a session, if it is a record.
+pub fn first_record(path: &Path) -> Option<Value> {
+    let file = File::open(path).ok()?;
+    let mut reader = BufReader::new(file.take(MAX_LINE as u64));
+    let line = next_line(&mut reader).ok()??;
+    serde_json::from_slice(&line?).ok().filter(is_record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path().join("home"));
+        (dir, home)
+    }
+
+    fn session(home: &Home, id: &str, second: u8, cwd: &Path) -> PathBuf {
+        let time = format!("2026-01-02T03:04:{second:02}+00:00[UTC]")
+            .parse()
+            .unwrap();
+        let mut writer = Writer::create(home, id, &time).unwrap();
+        writer
+            .append(&[record("session_meta", json!({"id": id, "cwd": cwd}))])
+            .unwrap();
+        let age = std::time::Duration::from_secs(1_000_000 + u64::from(second));
+        writer
+            .file
+            .set_modified(SystemTime::UNIX_EPOCH + age)
+            .unwrap();
+        writer.path().to_owned()
+    }
+
+    #[test]
+    fn a_record_has_the_three_fields_in_order() {
+        let line = record("event_msg", json!({"a": 1})).to_string();
+        let time = line.strip_prefix("{\"timestamp\":\"").unwrap();
+        assert_eq!(
+            &time[23..],
+            "Z\",\"type\":\"event_msg\",\"payload\":{\"a\":1}}"
+        );
+        assert!(time[..24].parse::<Timestamp>().is_ok(), "{line}");
+    }
+
+    #[test]
+    fn a_torn_line_is_skipped_and_closed_by_the_next_writer() {
+        let (_dir, home) = home();
+        let path = session(&home, "aa", 1, Path::new("/w"));
+        let torn = fs::read_to_string(&path).unwrap() + "{\"timestamp\":\"2026\",\"type\":\"resp";
+        fs::write(&path, torn).unwrap();
+
+        let (records, warnings) = read(&path).unwrap();
+        assert_eq!(records.len(), 1);
+        assert!(
+            warnings[0].contains("1 line") && warnings[0].contains("line 2"),
+            "{warnings:?}"
+        );
+
+        let mut writer = Writer::append_to(&path).unwrap();
+        writer
+            .append(&[record("a", json!(1)), record("b", json!(2))])
+            .unwrap();
+        writer.append(&[record("c", json!({}))]).unwrap();
+        writer.sync().unwrap();
+        let (records, warnings) = read(&path).unwrap();
+        let kinds: Vec<&str> = records
+            .iter()
+            .map(|r| r["type"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["session_meta", "a", "b", "c"]);
+        assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn foreign_lines_are_skipped_with_one_warning() {
+        let (dir, _) = home();
+        let path = dir.path().join("x.jsonl");
+        let lines: [&[u8]; 6] = [
+            b"not json",
+            b"[1]",
+            b"{\"type\":3,\"payload\":{}}",
+            b"\xff\xfe",
+            b"",
+            b"{\"type\":\"t\",\"payload\":null}",
+        ];
+        fs::write(&path, lines.join(&b"\r\n"[..])).unwrap();
+        let (records, warnings) = read(&path).unwrap();
+        assert_eq!(records.len(), 1);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].starts_with("4 lines"), "{warnings:?}");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_read_past() {
+        let (dir, _) = home();
+        let path = dir.path().join("x.jsonl");
+        let mut bytes = vec![b'x'; MAX_LINE + 1];
+        bytes.extend_from_slice(b"\n{\"type\":\"t\",\"payload\":{}}\n");
+        fs::write(&path, bytes).unwrap();
+        let (records, warnings) = read(&path).unwrap();
+        assert_eq!((records.len(), warnings.len()), (1, 1));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_one_sentence() {
+        let mut writer = Writer::append_to(Path::new("/dev/full")).unwrap();
+        let error = writer.append(&[record("a", json!({}))]).unwrap_err();
+        assert!(
+            error.to_string().ends_with("make room on the disk"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn two_writers_of_one_session_are_refused() {
+        let (_dir, home) = home();
+        let path = session(&home, "aa", 1, Path::new("/w"));
+        let first = Writer::append_to(&path).unwrap();
+        assert_eq!(
+            Writer::append_to(&path).unwrap_err(),
+            StoreError::Busy(path.clone())
+        );
+        drop(first);
+        assert!(Writer::append_to(&path).is_ok());
+    }
+
+    #[test]
+    fn sessions_are_found_by_prefix_and_by_folder() {
+        let (dir, home) = home();
+        assert_eq!(list(&home), []);
+        assert_eq!(last(&home, None), None);
+        assert!(!home.path().exists());
+        let here = dir.path();
+        session(&home, "0199aa-1", 1, here);
+        session(&home, "0199ab-2", 3, here);
+        session(&home, "0199b", 2, Path::new("/elsewhere"));
+        fs::write(home.sessions().join("2026/01/02/notes.txt"), "").unwrap();
+        let ids: Vec<String> = list(&home).into_iter().map(|s| s.id).collect();
+        assert_eq!(ids, ["0199ab-2", "0199b", "0199aa-1"]);
+
+        assert_eq!(find(&home, "0199AA").unwrap().id, "0199aa-1");
+        assert_eq!(find(&home, "0199b").unwrap().id, "0199b");
+        assert!(
+            matches!(find(&home, "0199a"), Err(StoreError::Ambiguous { found, .. }) if found.len() == 2)
+        );
+        assert!(matches!(
+            find(&home, "ffff"),
+            Err(StoreError::NoSession { .. })
+        ));
+        assert!(matches!(
+            find(&home, " "),
+            Err(StoreError::NoSession { .. })
+        ));
+
+        assert_eq!(last(&home, None).unwrap().id, "0199ab-2");
+        assert_eq!(
+            last(&home, Some(Path::new("/elsewhere"))).unwrap().id,
+            "0199b"
+        );
+        assert_eq!(last(&home, Some(Path::new("/nowhere"))), None);
+    }
+}
