@@ -136,3 +136,156 @@ pub enum Lift {
     /// The whole fence.
     Everything,
 }
+
+// A stand-in for the fence while the rooms are built side by side: it spawns without one.
+
+pub use gate::{Gate, GateError};
+use std::ffi::OsString;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+/// A program to run.
+pub struct Run {
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it starts.
+    pub dir: PathBuf,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// What an approval lifts.
+    pub lift: Lift,
+    /// Keep a pipe to its standard input; else that is empty.
+    pub stdin: bool,
+}
+
+/// The fence.
+pub struct Sandbox(Policy);
+
+impl Sandbox {
+    /// A fence for a policy.
+    pub fn new(policy: Policy) -> Self {
+        Sandbox(policy)
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.0
+    }
+
+    /// How well it holds.
+    pub fn strength(&self) -> Strength {
+        Strength::Nothing("the fence is not built yet".into())
+    }
+
+    /// Starts a program.
+    pub fn spawn(&self, run: &Run) -> Result<Running, SandboxError> {
+        let io = |e: std::io::Error| SandboxError::Io(e.to_string());
+        let (reader, writer) = std::io::pipe().map_err(io)?;
+        let mut command = Command::new(&run.program);
+        command
+            .args(&run.args)
+            .current_dir(&run.dir)
+            .env_clear()
+            .envs(run.env.iter().map(|(k, v)| (k, v)))
+            .stdin(if run.stdin {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(writer.try_clone().map_err(io)?)
+            .stderr(writer);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(io)?;
+        Ok(Running {
+            stdin: child.stdin.take(),
+            output: Some(reader),
+            child,
+        })
+    }
+}
+
+/// A program that runs.
+pub struct Running {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    output: Option<std::io::PipeReader>,
+}
+
+impl Running {
+    /// Its output.
+    pub fn output(&mut self) -> Option<std::io::PipeReader> {
+        self.output.take()
+    }
+
+    /// Its input.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// Its process group.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    pub fn try_wait(&mut self) -> std::io::Result<Option<End>> {
+        Ok(self.child.try_wait()?.map(|status| {
+            #[cfg(unix)]
+            if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+                return End::Signaled(signal);
+            }
+            End::Exited(status.code().unwrap_or(-1))
+        }))
+    }
+
+    /// Ends it with all that it started.
+    pub fn stop(&mut self) {
+        #[cfg(unix)]
+        // SAFETY: kill only takes numbers.
+        unsafe {
+            libc::kill(-(self.child.id() as i32), libc::SIGKILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How a program ended.
+pub enum End {
+    /// With a code.
+    Exited(i32),
+    /// By a signal.
+    Signaled(i32),
+    /// The fence failed and the program did not run.
+    Fence(String),
+}
+
+/// Why a program was not started.
+#[derive(Debug)]
+pub enum SandboxError {
+    /// The policy cannot be held here.
+    Unenforceable(String),
+    /// The system refused.
+    Io(String),
+}
+
+impl std::fmt::Display for SandboxError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SandboxError::Unenforceable(why) | SandboxError::Io(why) => f.write_str(why),
+        }
+    }
+}
+
+/// A sentence when the fence is the likely cause of a failure.
+pub fn hint(_output_tail: &str, _policy: &Policy, _lift: &Lift) -> Option<String> {
+    None
+}
