@@ -5,6 +5,7 @@
 //! back. A wire knows no harness and a harness knows no wire.
 
 pub mod arguments;
+mod calls;
 pub mod chat;
 pub mod dialect;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod ollama;
 pub mod provider;
 pub mod responses;
 pub mod sse;
+mod stream_error;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
