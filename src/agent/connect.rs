@@ -4,7 +4,7 @@ use super::event::{Event, Frontend};
 use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::model::local::{self, Found, ModelInfo, Window};
-use crate::model::provider::{self, LocalServer, Provider};
+use crate::model::provider::{self, Provider};
 use std::fmt;
 
 /// Tokens that a session needs at least, so that the prompt, a file and a reply have room.
@@ -57,7 +57,7 @@ pub struct Wish {
 pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Connection, ConnectError> {
     let env = |name: &str| std::env::var(name).ok();
     let id = provider_id(config, wish, cancel, front)?;
-    let mut provider = provider::resolve(&id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()))?;
+    let provider = provider::resolve(&id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()))?;
     let resumed = wish.resumed.as_ref().filter(|(p, _)| *p == id).map(|(_, m)| m.clone());
     // A model that was named on this command line wins over the one of the resumed session.
     let named = match (&config.model.value, resumed) {
@@ -96,9 +96,6 @@ pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Fr
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }
-    if let Some(info) = &info {
-        provider.family = info.family.clone();
-    }
     Ok(Connection { provider, model, info, window })
 }
 
@@ -132,9 +129,8 @@ fn found(servers: Vec<Found>, front: &mut dyn Frontend) -> Result<String, Connec
             "no local model server answers: not Ollama (11434), LM Studio (1234), llama-server (8080) nor vLLM (8000); start one, for example `ollama serve`, or name a provider with `-c model_provider=NAME`".into(),
         ));
     };
-    let name = |s: LocalServer| provider::local_name(s);
-    let others: Vec<_> = servers[1..].iter().map(|f| name(f.server)).collect();
+    let others: Vec<_> = servers[1..].iter().map(|f| f.server.name()).collect();
     let also = if others.is_empty() { String::new() } else { format!("; also up: {}", others.join(", ")) };
-    front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", name(first.server), first.base_url)));
-    Ok(provider::local_id(first.server).to_owned())
+    front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", first.server.name(), first.base_url)));
+    Ok(first.server.id().to_owned())
 }

@@ -7,12 +7,11 @@ use super::event::{Event, Frontend};
 use super::record::{self, Restored, TurnContext};
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
-use crate::config::environment::environment;
-use crate::config::{Config, Source};
+use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
 use crate::project::{git, instructions, tree};
-use crate::sandbox::gate::Gate;
-use crate::sandbox::{Approval, Mode, Policy, Sandbox};
+use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
+use crate::store::log::Log;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
@@ -35,6 +34,8 @@ pub struct Open {
     pub chat_completions: bool,
     /// A schema for the answer.
     pub schema: Option<Value>,
+    /// Log contents too.
+    pub debug: bool,
 }
 
 /// Opens a session.
@@ -83,7 +84,10 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
     let id = restored.as_ref().map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
     let outputs = home.outputs(&id);
     let store = store(home, ask, &id, front)?;
-    let variables = environment(&config.environment, std::env::vars_os(), has_network(&policy), &id);
+    let secrets: Vec<String> = config.model_providers.values().filter_map(|p| p.env_key.clone()).collect();
+    let marks = Marks { network: has_network(&policy), session: Some(&id), secrets: &secrets };
+    let variables = environment(&config.environment, std::env::vars_os(), marks);
+    let log = Log::new(config.log_dir.value.clone().unwrap_or_else(|| home.log_dir()), ask.debug);
     let workbench = Workbench::new(Setup {
         cwd: cwd.clone(),
         gate: Gate::new(&policy, &cwd),
@@ -101,6 +105,7 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
         judge: Judge::new(approval, policy),
         cancel: cancel.clone(),
         store,
+        log,
         restored,
         max_steps: *config.max_steps,
         result_limit: *config.tool_output_token_limit,
@@ -252,7 +257,7 @@ fn store(home: &Home, ask: &Open, id: &str, front: &mut dyn Frontend) -> Result<
     }
     let opened = match &ask.resume {
         Some(path) => Writer::append_to(path),
-        None => Writer::create(home, id),
+        None => Writer::create(home, id, &jiff::Zoned::now()),
     };
     match opened {
         Ok(writer) => Ok(Some(writer)),

@@ -7,7 +7,8 @@
 use super::transcript::{Elision, Transcript};
 use crate::harnesses::{Start, State};
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult};
-use crate::tools::memory::FileMemory;
+use crate::store::rollout;
+use crate::tools::FileMemory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -64,9 +65,9 @@ pub struct Memory {
     pub usage: crate::model::Usage,
 }
 
-/// A line: its type and payload. The store adds the time.
+/// A line of that type, with the time.
 pub fn line(kind: &str, payload: impl Serialize) -> Value {
-    json!({"type": kind, "payload": serde_json::to_value(payload).unwrap_or(Value::Null)})
+    rollout::record(kind, serde_json::to_value(payload).unwrap_or(Value::Null))
 }
 
 /// The lines of one item. Those of one reply carry the same number, so that they are read back as one.

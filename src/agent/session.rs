@@ -11,6 +11,7 @@ use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::provider::Provider;
 use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
+use crate::store::log::Log;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
 use serde_json::{Value, json};
@@ -36,6 +37,7 @@ pub struct Session {
     pub(super) repairs: u64,
     pub(super) actions: u64,
     pub(super) show_once: Vec<Item>,
+    pub(super) log: Log,
     /// The first trouble of the session's file in this turn; said once.
     pub(super) store_trouble: Option<String>,
     store: Option<Writer>,
@@ -66,6 +68,8 @@ pub struct Parts {
     pub cancel: Cancel,
     /// The session's file; `None` for one that is not kept.
     pub store: Option<Writer>,
+    /// Errors and sizes.
+    pub log: Log,
     /// A stored session to go on with.
     pub restored: Option<Restored>,
     /// The limit of steps of a turn.
@@ -126,6 +130,7 @@ impl Session {
             repairs: 0,
             actions: 0,
             show_once: Vec::new(),
+            log: parts.log,
             store_trouble: None,
             store: parts.store,
             next_reply: restored.next_reply,
@@ -260,6 +265,7 @@ impl Session {
             && let Err(error) = store.append(lines)
         {
             let path = store.path().display().to_string();
+            self.log.error(&format!("session file: {error}"));
             self.store_trouble.get_or_insert(format!("the session file {path} cannot be written ({error}); this session may not resume"));
         }
     }
@@ -309,7 +315,7 @@ impl Session {
         let memory = Memory { harness: self.state.clone(), files: self.workbench.memory().clone(), usage: self.usage };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {
-            self.record(&[json!({"type": "state", "payload": value})]);
+            self.record(&[record::line("state", &value)]);
             self.last_state = value;
         }
     }
@@ -323,5 +329,24 @@ impl Session {
             EndReason::Failed(why) | EndReason::NoSandbox(why) => json!({"type": "turn_aborted", "reason": why}),
         };
         self.record(&[record::line("event_msg", message)]);
+        if let Some(store) = &self.store {
+            // A turn is worth a wait for the disk; a single item is not.
+            let _ = store.sync();
+        }
+    }
+
+    /// What the server counted for one request.
+    pub(super) fn record_usage(&mut self, last: Usage) {
+        let counts = |u: Usage| {
+            json!({
+                "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0), "output_tokens": u.output,
+                "reasoning_output_tokens": u.reasoning, "total_tokens": u.input + u.output,
+            })
+        };
+        let info = json!({
+            "total_token_usage": counts(self.usage), "last_token_usage": counts(last),
+            "model_context_window": self.budget.window(),
+        });
+        self.record(&[record::line("event_msg", json!({"type": "token_count", "info": info}))]);
     }
 }

@@ -109,7 +109,10 @@ impl Session {
             }
             Flow::Go
         };
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)?;
+        self.log.info(&format!("request: {bytes} bytes, about {tokens} tokens of {}", self.budget.window()));
+        self.log.debug(|| self.provider.wire.wire().body(&request).to_string());
+        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on).inspect_err(|e| self.log.error(&e.to_string()))?;
+        self.log.debug(|| format!("{:?}", reply.assistant));
         let rest = held.finish();
         if !rest.is_empty() {
             front.event(&Event::Text(rest));
@@ -128,6 +131,7 @@ impl Session {
         if let Some(cached) = usage.cached {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
+        self.record_usage(usage);
         if usage.input > 0 && (usage.input as f64) < tokens as f64 * CUT_PROMPT && tokens - usage.input > 1_000 {
             front.event(&Event::Warning(format!(
                 "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",

@@ -42,7 +42,7 @@ impl Repl<'_> {
     pub fn run(mut self, first: Option<Input>) -> Result<(), String> {
         let mut editor = rustyline::DefaultEditor::new().map_err(|e| format!("the terminal cannot be read: {e}"))?;
         if self.keep_history {
-            for prompt in history::recent(self.home, 1_000) {
+            for prompt in history::recent(self.home, 1_000).unwrap_or_default() {
                 let _ = editor.history_mut().add_owned(prompt);
             }
         }

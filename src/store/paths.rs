@@ -54,9 +54,14 @@ impl Home {
             .join(name)
     }
 
-    /// The folder of whole outputs and piped inputs of a session.
+    /// The folder of whole outputs and piped inputs of all sessions; the model may read it.
+    pub fn all_outputs(&self) -> PathBuf {
+        self.0.join("outputs")
+    }
+
+    /// The same of one session.
     pub fn outputs(&self, session: &str) -> PathBuf {
-        self.0.join("outputs").join(session)
+        self.all_outputs().join(session)
     }
 
     /// The folder of logs, unless the config names another.

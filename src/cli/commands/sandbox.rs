@@ -6,7 +6,7 @@ use crate::cli::args::Options;
 use crate::cli::render::human::strength_text;
 use crate::cli::signals::Signals;
 use crate::cli::{Failure, exit};
-use crate::config::environment::environment;
+use crate::config::{Marks, environment};
 use crate::sandbox::{End, Lift, Run, Sandbox, SandboxError};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -33,7 +33,7 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
         program: program.clone(),
         args: args.to_vec(),
         dir: setup.cwd.clone(),
-        env: environment(&setup.config.environment, std::env::vars_os(), network, "sandbox"),
+        env: environment(&setup.config.environment, std::env::vars_os(), Marks { network, ..Marks::default() }),
         lift: Lift::Nothing,
         stdin: false,
     };

@@ -37,7 +37,7 @@ impl Setup {
         if !cwd.is_dir() {
             return Err(format!("{} is no folder", cwd.display()));
         }
-        let config = config::layers::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
+        let config = config::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
         Ok(Setup { home, config, cwd })
     }
 
@@ -71,6 +71,7 @@ impl Setup {
             ephemeral: options.ephemeral,
             chat_completions: options.chat_completions,
             schema,
+            debug: options.debug,
         };
         let session = open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
         session.announce(front);
