@@ -18,6 +18,8 @@ pub struct ExecJson<W: Write> {
     open: HashMap<u64, String>,
     plan: Option<(String, Vec<PlanStep>)>,
     window: u32,
+    /// Warnings from before the session, which must be the first line.
+    early: Option<Vec<String>>,
     /// The first failure to write: the reader is gone.
     broken: bool,
 }
@@ -25,7 +27,7 @@ pub struct ExecJson<W: Write> {
 impl<W: Write> ExecJson<W> {
     /// A writer that has said nothing yet.
     pub fn new(out: W) -> Self {
-        ExecJson { out, next_item: 0, open: HashMap::new(), plan: None, window: 0, broken: false }
+        ExecJson { out, next_item: 0, open: HashMap::new(), plan: None, window: 0, early: Some(Vec::new()), broken: false }
     }
 
     /// True when the reader went away.
@@ -70,6 +72,16 @@ impl<W: Write> ExecJson<W> {
             "harness": info.harness.0, "harness_size": info.harness.1, "context_window": info.window.0,
             "context_window_source": info.window.1, "sandbox": info.sandbox.name(), "approval_policy": info.approval,
         }));
+        for text in self.early.take().unwrap_or_default() {
+            self.warning(&text);
+        }
+    }
+
+    fn warning(&mut self, text: &str) {
+        match &mut self.early {
+            Some(early) => early.push(text.to_owned()),
+            None => self.completed("error", json!({"message": text})),
+        }
     }
 
     fn replied(&mut self, text: &str, reasoning: &str, usage: Option<Usage>, timing: &Timing) {
@@ -165,7 +177,7 @@ impl<W: Write> Frontend for ExecJson<W> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Session(info) => self.session(info),
-            Event::Warning(text) => self.completed("error", json!({"message": text})),
+            Event::Warning(text) => self.warning(text),
             Event::TurnStarted => self.line(&json!({"type": "turn.started"})),
             Event::Retry { attempt, of, why } => {
                 self.line(&json!({"type": "error", "message": format!("Reconnecting... {attempt}/{of} ({why})")}));
