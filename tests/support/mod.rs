@@ -42,6 +42,8 @@ pub struct Agent {
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Option<Vec<u8>>,
+    stdin_pipe: Option<std::io::PipeReader>,
+    provider_flags: bool,
     git: bool,
     limit: Duration,
 }
@@ -62,6 +64,8 @@ impl Agent {
             args: Vec::new(),
             env: Vec::new(),
             stdin: None,
+            stdin_pipe: None,
+            provider_flags: false,
             git: false,
             limit: Duration::from_secs(60),
         }
@@ -78,6 +82,26 @@ impl Agent {
             self.kind = Kind::Ollama;
         }
         self
+    }
+
+    /// Sets the wire and leaves the kind of server as it is.
+    pub fn wire_only(mut self, wire: &str) -> Self {
+        self.wire = wire.into();
+        self
+    }
+
+    /// Gives the provider on the command line too, for a run whose home cannot be read.
+    pub fn with_provider_flags(mut self) -> Self {
+        self.provider_flags = true;
+        self
+    }
+
+    /// Standard input is a pipe that stays open and silent as long as the second value lives.
+    #[cfg(unix)]
+    pub fn open_stdin(mut self) -> (Self, std::io::PipeWriter) {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        self.stdin_pipe = Some(reader);
+        (self, writer)
     }
 
     pub fn server_kind(mut self, kind: Kind) -> Self {
@@ -145,11 +169,21 @@ impl Agent {
     }
 
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
-    pub fn start(self, subcommand: &[&str], prompt: Option<&str>) -> Running {
-        let server = Server::start(self.kind, self.window, self.steps);
+    pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
+        let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        if self.provider_flags {
+            let set = |key: &str, value: String| ["-c".to_owned(), format!("model_providers.mock.{key}={value:?}")];
+            self.args.extend(set("base_url", format!("http://127.0.0.1:{}/v1", server.port())));
+            self.args.extend(set("wire_api", self.wire.clone()));
+        }
         let config = config_file(&self.wire, server.port(), self.harness.as_deref(), &self.config);
         fs::write(self.home.path().join("home/config.toml"), config).expect("a config");
-        Running::spawn(self.home, server, subcommand, &self.args, prompt, self.stdin, &self.env, self.limit)
+        let input = match (self.stdin_pipe, self.stdin) {
+            (Some(pipe), _) => Input::Pipe(pipe),
+            (None, Some(bytes)) => Input::Bytes(bytes),
+            (None, None) => Input::Nothing,
+        };
+        Running::spawn(self.home, server, subcommand, &self.args, prompt, input, &self.env, self.limit)
     }
 }
 
@@ -160,6 +194,13 @@ fn config_file(wire: &str, port: u16, harness: Option<&str>, more: &str) -> Stri
         "model = \"mock\"\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{harness}{more}\n\
          [model_providers.mock]\nname = \"mock\"\nbase_url = \"{base}\"\nwire_api = \"{wire}\"\n"
     )
+}
+
+/// What a run gets on standard input.
+enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    Pipe(std::io::PipeReader),
 }
 
 /// A run that goes on.
@@ -179,7 +220,7 @@ impl Running {
         subcommand: &[&str],
         args: &[String],
         prompt: Option<&str>,
-        stdin: Option<Vec<u8>>,
+        input: Input,
         env: &[(String, String)],
         limit: Duration,
     ) -> Self {
@@ -195,12 +236,25 @@ impl Running {
             .env("INTERPRETER_HOME", home.path().join("home"))
             .env("SHELL", "/bin/bash")
             .envs(env.iter().cloned())
-            .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let bytes = match input {
+            Input::Nothing => {
+                command.stdin(Stdio::null());
+                None
+            }
+            Input::Pipe(pipe) => {
+                command.stdin(pipe);
+                None
+            }
+            Input::Bytes(bytes) => {
+                command.stdin(Stdio::piped());
+                Some(bytes)
+            }
+        };
         let began = Instant::now();
         let mut child = command.spawn().expect("the binary starts");
-        if let Some(bytes) = stdin {
+        if let Some(bytes) = bytes {
             let mut pipe = child.stdin.take().expect("a pipe");
             // A binary that does not read it all is a case of its own, not a broken test.
             std::thread::spawn(move || {
@@ -235,7 +289,8 @@ impl Running {
                 String::from_utf8_lossy(&bytes).into_owned()
             })
         }
-        let out = reader(self.child.stdout.take().expect("stdout"));
+        // A test may have closed standard output on purpose.
+        let out = self.child.stdout.take().map(reader);
         let err = reader(self.child.stderr.take().expect("stderr"));
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
@@ -258,7 +313,7 @@ impl Running {
             home: self.home,
             server: self.server,
             code,
-            stdout: out.join().expect("stdout was read"),
+            stdout: out.map(|o| o.join().expect("stdout was read")).unwrap_or_default(),
             stderr: err.join().expect("stderr was read"),
             took: self.began.elapsed(),
         }
@@ -326,7 +381,7 @@ impl Run {
 
     /// Runs the binary again in the same home with the rest of the script.
     pub fn again(self, subcommand: &[&str], prompt: Option<&str>) -> Run {
-        Running::spawn(self.home, self.server, subcommand, &[], prompt, None, &[], Duration::from_secs(60)).finish()
+        Running::spawn(self.home, self.server, subcommand, &[], prompt, Input::Nothing, &[], Duration::from_secs(60)).finish()
     }
 
     /// The one session file.

@@ -12,6 +12,8 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Ollama,
+    /// An Ollama whose model cannot call tools.
+    OllamaWithoutTools,
     LlamaServer,
     Vllm,
     /// `/v1/models` and nothing else.
@@ -113,14 +115,18 @@ impl Server {
 
     fn describe(&self, path: &str, body: &Value) -> (u16, Value) {
         let model = json!({"id": "mock", "object": "model", "owned_by": "mock"});
-        match (self.kind, path) {
+        let (kind, tools) = match self.kind {
+            Kind::OllamaWithoutTools => (Kind::Ollama, json!(["completion"])),
+            kind => (kind, json!(["completion", "tools"])),
+        };
+        match (kind, path) {
             (Kind::Ollama, "/api/version") => (200, json!({"version": "0.33.0"})),
             (Kind::Ollama, "/api/tags") => (200, json!({"models": [{"name": "mock", "model": "mock", "size": 1, "details": {"family": "mock"}}]})),
             (Kind::Ollama, "/api/ps") => (200, json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]})),
             (Kind::Ollama, "/api/show") if body["model"] != "mock" => (404, json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))})),
             (Kind::Ollama, "/api/show") => (
                 200,
-                json!({"capabilities": ["completion", "tools"], "details": {"family": "mock"},
+                json!({"capabilities": tools, "details": {"family": "mock"},
                     "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": ""}),
             ),
             (Kind::LlamaServer, "/props") => (
