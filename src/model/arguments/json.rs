@@ -129,6 +129,11 @@ fn values(text: &str, complete: bool) -> Result<(Vec<Value>, bool), String> {
         repaired = true;
     }
     rest = rest.trim_start_matches('\u{feff}');
+    // Words before the object.
+    if rest.starts_with(|c: char| c.is_alphabetic()) && let Some(at) = rest.find('{') {
+        rest = rest.get(at..).unwrap_or_default();
+        repaired = true;
+    }
     let mut values = Vec::new();
     let mut leftover = 0;
     loop {
@@ -149,6 +154,10 @@ fn values(text: &str, complete: bool) -> Result<(Vec<Value>, bool), String> {
                 repaired = true;
                 continue;
             }
+        }
+        if !values.is_empty() && !rest.contains(['{', '}', '[', ']', '"', ':']) {
+            // Words after the value, with nothing that could belong to it.
+            return Ok((values, true));
         }
         let Some(read) = read(rest, complete) else {
             return Err(cause(rest));
