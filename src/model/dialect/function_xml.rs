@@ -74,7 +74,14 @@ fn read(text: &str, name: &str, at: usize, cx: &Cx) -> (usize, Result<Written, T
         let end = at + close.unwrap_or(body.len());
         let json = before(body, close.unwrap_or(body.len())).trim().to_owned();
         let cut = close.is_none() && !cx.whole;
-        return (end, if cut { Err(Trouble::Cut) } else { Ok(written(json)) });
+        return (
+            end,
+            if cut {
+                Err(Trouble::Cut)
+            } else {
+                Ok(written(json))
+            },
+        );
     }
     let mut arguments = Map::new();
     let mut at = at;
@@ -132,7 +139,10 @@ fn value(rest: &str) -> Option<(&str, usize)> {
     let mut from = 0;
     for (skipped, (at, _)) in rest.match_indices(VALUE_END).enumerate() {
         let inside = rest.get(from..at).unwrap_or_default();
-        opened += PARAMETERS.iter().map(|p| inside.matches(p).count()).sum::<usize>();
+        opened += PARAMETERS
+            .iter()
+            .map(|p| inside.matches(p).count())
+            .sum::<usize>();
         from = at + VALUE_END.len();
         if opened <= skipped && goes_on(after(rest, from)) {
             return Some((trim(before(rest, at)), closed(rest, from)));

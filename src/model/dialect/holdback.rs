@@ -38,11 +38,18 @@ enum State {
     Text,
     Thinking,
     /// A JSON value from `held[at]` on, read up to `seen`.
-    Json { seen: usize, braces: Braces },
+    Json {
+        seen: usize,
+        braces: Braces,
+    },
     /// A call with tags around its values, read up to `seen`.
-    Tags { seen: usize },
+    Tags {
+        seen: usize,
+    },
     /// The call ended at `held[at]`.
-    After { at: usize },
+    After {
+        at: usize,
+    },
 }
 
 /// The first thing in a text that is not plainly text.
@@ -311,7 +318,11 @@ impl Place {
         }
         for opener in openers() {
             if rest.starts_with(opener) {
-                let from = if opener.starts_with("<function") { 0 } else { opener.len() };
+                let from = if opener.starts_with("<function") {
+                    0
+                } else {
+                    opener.len()
+                };
                 return match payload(rest, from) {
                     Payload::Unclear => Spot::Unclear(0),
                     Payload::At(at) => Spot::Call(0, at),
@@ -323,7 +334,11 @@ impl Place {
             }
         }
         // End tokens of a message are never shown.
-        if CLOSERS.iter().chain(&ENDS).any(|t| t.starts_with(rest) && t.len() > rest.len()) {
+        if CLOSERS
+            .iter()
+            .chain(&ENDS)
+            .any(|t| t.starts_with(rest) && t.len() > rest.len())
+        {
             return Spot::Unclear(0);
         }
         if fresh && self.fence.is_none() && matches!(c, '{' | '[') {
@@ -345,7 +360,11 @@ impl Place {
             return Spot::None;
         };
         let Some((label, _)) = label.split_once('\n') else {
-            return if rest.len() <= FENCE_LINE { Spot::Unclear(0) } else { Spot::None };
+            return if rest.len() <= FENCE_LINE {
+                Spot::Unclear(0)
+            } else {
+                Spot::None
+            };
         };
         if !position::may_hold_call(label.trim()) {
             return Spot::None;

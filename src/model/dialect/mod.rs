@@ -13,7 +13,7 @@ mod repeats;
 mod shape;
 mod tagged_json;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod thinking;
 
 use crate::model::arguments::{self, CallError, Settled, names};
@@ -26,11 +26,7 @@ pub use repeats::Repeats;
 pub use thinking::split_thinking;
 
 /// Every form, tried in this order where two begin at the same place.
-const FORMS: &[&Form] = &[
-    &function_xml::FORM,
-    &tagged_json::FORM,
-    &bare_json::FORM,
-];
+const FORMS: &[&Form] = &[&function_xml::FORM, &tagged_json::FORM, &bare_json::FORM];
 
 /// The most pieces that are looked at in one text.
 const MOST_PIECES: usize = 64;

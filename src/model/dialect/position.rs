@@ -90,6 +90,9 @@ const ASKED_TO_SHOW: &[&str] = &[
 /// Parts of values that stand for something still to be filled in.
 const PLACEHOLDERS: &[&str] = &["path/to/", "your_file", "your-file", "example.com"];
 
+/// The longest beginning of a call that no form can recognise yet, in bytes.
+const TORN: usize = 80;
+
 /// How far before a call its signs are looked for, in bytes.
 const NEAR: usize = 240;
 
@@ -118,7 +121,10 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
     let user = around.user_texts.last().copied().unwrap_or_default();
     let calls = || group.pieces.iter().flat_map(|piece| piece.calls.iter());
     if prose.clone().any(|p| has_any(p, SIGNS))
-        || group.between.iter().any(|r| is_or(text.get(r.clone()).unwrap_or_default()))
+        || group
+            .between
+            .iter()
+            .any(|r| is_or(text.get(r.clone()).unwrap_or_default()))
         || has_any(before(tail, floor(tail, NEAR / 2)), SIGNS)
         || has_any(user, ASKED_TO_SHOW)
         || calls().any(|call| has_placeholder(&call.arguments))
@@ -127,7 +133,8 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
         return Standing::Text;
     }
     // Where the stream was cut, the beginning of a next copy may hang on.
-    let torn = !cx.whole && tail.len() <= 24 && tail.starts_with(['<', '`', '{', '[']);
+    let begun = tail.find(['<', '`', '{', '[']).unwrap_or(tail.len());
+    let torn = !cx.whole && is_lead_in(before(tail, begun)) && tail.len() - begun <= TORN;
     if !tail.is_empty() && !torn {
         return Standing::Surrounded;
     }
@@ -163,7 +170,8 @@ pub(super) fn is_lead_in(prose: &str) -> bool {
             words |= c.is_alphanumeric();
             // A dot inside `hello.py` ends no sentence; the end of a line ends one.
             let next = chars.peek();
-            let ends = matches!(c, '.' | '!' | '?' | ':') && next.is_some_and(|n| n.is_whitespace());
+            let ends =
+                matches!(c, '.' | '!' | '?' | ':') && next.is_some_and(|n| n.is_whitespace());
             if words && (ends || next.is_none()) {
                 sentences += 1;
                 words = false;
@@ -374,7 +382,10 @@ pub(super) fn skip_noise(text: &str, at: usize, fenced: bool) -> usize {
             .find(|token| rest.starts_with(**token))
             .map(|token| token.len())
             .or_else(|| rest.starts_with([';', ',', '}', ']']).then_some(1))
-            .or_else(|| rest.starts_with("```").then(|| std::mem::take(&mut fence).then_some(3))?);
+            .or_else(|| {
+                rest.starts_with("```")
+                    .then(|| std::mem::take(&mut fence).then_some(3))?
+            });
         match token {
             Some(length) => at += blank + length,
             None => return at,

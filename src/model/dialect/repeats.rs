@@ -108,7 +108,11 @@ impl<'t> Repeats<'t> {
             None => arguments.to_owned(),
         };
         let call = Some((name, arguments));
-        self.copies = if self.last == call { self.copies + 1 } else { 1 };
+        self.copies = if self.last == call {
+            self.copies + 1
+        } else {
+            1
+        };
         self.last = call;
     }
 

@@ -82,12 +82,18 @@ fn named(object: &Map<String, Value>, tools: &[ToolSpec]) -> Option<Written> {
     let tool = tools.iter().find(|t| t.name == name)?;
     let rest = object
         .iter()
-        .filter(|(k, _)| *k != key && !(*k == "type" && object.get("type") == Some(&"function".into())))
+        .filter(|(k, _)| {
+            *k != key && !(*k == "type" && object.get("type") == Some(&"function".into()))
+        })
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect::<Map<_, _>>();
     let schema = tool.schema();
     rest.keys()
-        .all(|k| schema.pointer("/properties").is_some_and(|p| p.get(k).is_some()))
+        .all(|k| {
+            schema
+                .pointer("/properties")
+                .is_some_and(|p| p.get(k).is_some())
+        })
         .then(|| written(name, &Value::Object(rest)))
 }
 
@@ -114,9 +120,10 @@ fn nameless(object: &Map<String, Value>, tools: &[ToolSpec]) -> Option<Written> 
         let properties = schema.get("properties").and_then(Value::as_object);
         let known = properties.is_some_and(|p| object.keys().all(|k| p.contains_key(k)));
         let required = schema.get("required").and_then(Value::as_array);
-        let complete = required.into_iter().flatten().all(|key| {
-            key.as_str().is_some_and(|key| object.contains_key(key))
-        });
+        let complete = required
+            .into_iter()
+            .flatten()
+            .all(|key| key.as_str().is_some_and(|key| object.contains_key(key)));
         known && complete && required.is_some_and(|r| !r.is_empty())
     });
     let tool = fitting.next().filter(|_| fitting.next().is_none())?;

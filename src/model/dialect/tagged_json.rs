@@ -40,7 +40,9 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
         if silent && piece.calls.is_empty() {
             continue;
         }
-        let end = position::skip_noise(text, piece.span.end, spot.fenced);
+        let inner_fence = rest.trim_start().starts_with("```");
+        let fenced = spot.fenced || inner_fence;
+        let end = position::skip_noise(text, piece.span.end, fenced);
         return Some(Piece {
             span: spot.start..end,
             ..piece

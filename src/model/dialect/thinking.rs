@@ -35,7 +35,10 @@ fn split(text: &str, first: bool) -> Option<(&str, &str)> {
         if let Some(inside) = start.strip_prefix(open) {
             let at = inside.find(close).unwrap_or(inside.len());
             let remains = after(inside, at);
-            return Some((before(inside, at), remains.strip_prefix(close).unwrap_or("")));
+            return Some((
+                before(inside, at),
+                remains.strip_prefix(close).unwrap_or(""),
+            ));
         }
     }
     if !first {
@@ -54,6 +57,6 @@ fn stands_free(text: &str, at: usize) -> bool {
     let line = lines(text, 0).take_while(|l| l.start <= at).last();
     line.is_some_and(|line| {
         let lead = before(line.text, at - line.start);
-        line.fence.is_none() && lead.matches('`').count() % 2 == 0
+        line.fence.is_none() && lead.matches('`').count().is_multiple_of(2)
     })
 }
