@@ -14,7 +14,7 @@ mod keys;
 pub(crate) mod names;
 mod schema;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::model::{CallKind, Finish, ToolCall, ToolSpec};
 use serde_json::{Map, Value};

@@ -113,7 +113,12 @@ impl Fitter<'_> {
                     out.insert(key, value);
                 }
                 None if reads || keys::is_harmless(&key, &value) => self.changed = true,
-                None => return Err(format!("unknown argument \"{}\"", super::harmless(&place, 64))),
+                None => {
+                    return Err(format!(
+                        "unknown argument \"{}\"",
+                        super::harmless(&place, 64)
+                    ));
+                }
             }
         }
         for key in required(schema) {
@@ -134,7 +139,8 @@ impl Fitter<'_> {
     ) -> Result<Option<Value>, String> {
         let kinds = types(schema);
         if !kinds.is_empty() && !has_type(&kinds, &value) {
-            let unset = value.is_null() || !kinds.contains(&"string") && (value == "" || value == "null");
+            let unset =
+                value.is_null() || !kinds.contains(&"string") && (value == "" || value == "null");
             if unset && !must {
                 return Ok(None);
             }

@@ -1,7 +1,7 @@
 //! The input of a freeform tool: one text, whatever a model wraps it in.
 
-use super::{Settled, json};
 use super::CallError;
+use super::{Settled, json};
 use crate::model::{CallKind, Finish, ToolCall};
 use serde_json::Value;
 
@@ -16,8 +16,8 @@ pub(super) fn settle(call: ToolCall, finish: &Finish) -> Settled {
     let unwrapped = unwrap(&call.arguments, &call.name, *finish == Finish::Stop);
     let repaired = unwrapped.is_some() && call.kind == CallKind::Freeform;
     let text = unwrapped.unwrap_or_else(|| call.arguments.clone());
-    let cut = matches!(finish, Finish::Length | Finish::Cut)
-        && !text.trim_end().ends_with(PATCH_END);
+    let cut =
+        matches!(finish, Finish::Length | Finish::Cut) && !text.trim_end().ends_with(PATCH_END);
     let call = ToolCall {
         arguments: text,
         kind: CallKind::Freeform,
@@ -48,11 +48,11 @@ fn inner(value: &Value, tool: &str, depth: usize) -> Option<String> {
         Value::String(text) => Some(unwrap_again(text, tool, depth)),
         Value::Array(items) => match items.as_slice() {
             [Value::String(name), Value::String(text)] if name == tool => Some(text.clone()),
-            [Value::String(shell), Value::String(flag), Value::String(script)]
-                if flag.starts_with('-') && shell.ends_with("sh") =>
-            {
-                Some(script.clone())
-            }
+            [
+                Value::String(shell),
+                Value::String(flag),
+                Value::String(script),
+            ] if flag.starts_with('-') && shell.ends_with("sh") => Some(script.clone()),
             [one] if depth < 3 => inner(one, tool, depth + 1),
             _ => None,
         },

@@ -20,8 +20,6 @@ pub(crate) struct Read {
     pub value: Value,
     /// Where the value ends, in bytes.
     pub end: usize,
-    /// It was not strict JSON.
-    pub repaired: bool,
 }
 
 /// Reads the value at the start of `text`; more may follow. With `complete`, closers that are
@@ -32,7 +30,6 @@ pub(crate) fn read(text: &str, complete: bool) -> Option<Read> {
         return Some(Read {
             value,
             end: strict.byte_offset(),
-            repaired: false,
         });
     }
     let mut reader = Reader {
@@ -47,7 +44,6 @@ pub(crate) fn read(text: &str, complete: bool) -> Option<Read> {
     (!(reader.single && reader.double)).then_some(Read {
         value,
         end: reader.at,
-        repaired: true,
     })
 }
 
@@ -66,27 +62,27 @@ pub(crate) struct Objects {
 /// # Errors
 /// Why it is not an object, in a few words.
 pub(crate) fn arguments(text: &str, complete: bool) -> Result<Objects, String> {
+    if let Ok(object) = serde_json::from_str(text) {
+        return Ok(Objects {
+            objects: vec![object],
+            repaired: false,
+        });
+    }
     let mut text = text.to_owned();
-    let mut repaired = false;
     for _ in 0..=UNPACKED {
-        let values = values(&text, complete)?;
-        repaired |= values.1;
-        let mut values = values.0;
+        let mut values = values(&text, complete)?;
         match values.as_mut_slice() {
-            [] | [Value::Null] => return Ok(nothing()),
-            [Value::Array(items)] if items.is_empty() => return Ok(nothing()),
-            [Value::Array(items)] if items.len() == 1 => {
-                repaired = true;
-                values = std::mem::take(items);
-            }
+            [Value::Null] => values.clear(),
+            [Value::Array(items)] if items.len() <= 1 => values = std::mem::take(items),
             [Value::String(inner)] => {
-                repaired = true;
                 text = std::mem::take(inner);
                 continue;
             }
             _ => {}
         }
-        repaired |= values.len() > 1;
+        if values.is_empty() {
+            values.push(Value::Object(Map::new()));
+        }
         let objects = values
             .into_iter()
             .map(|value| match value {
@@ -94,20 +90,16 @@ pub(crate) fn arguments(text: &str, complete: bool) -> Result<Objects, String> {
                 other => Err(format!("{}, not an object", kind(&other))),
             })
             .collect::<Result<_, _>>()?;
-        return Ok(Objects { objects, repaired });
+        return Ok(Objects {
+            objects,
+            repaired: true,
+        });
     }
     Err("a string inside a string, not an object".into())
 }
 
-fn nothing() -> Objects {
-    Objects {
-        objects: vec![Map::new()],
-        repaired: true,
-    }
-}
-
 /// What kind of value it is, with its article.
-pub(super) fn kind(value: &Value) -> &'static str {
+fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -118,42 +110,41 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// All values of a text that holds nothing else but a fence, separators and leftover closers.
-fn values(text: &str, complete: bool) -> Result<(Vec<Value>, bool), String> {
-    let mut rest = text.trim();
-    let mut repaired = false;
-    if let Some(inner) = rest.trim_start_matches('\u{feff}').strip_prefix("```") {
-        rest = inner
-            .trim_start_matches(|c: char| c.is_ascii_alphanumeric())
-            .trim_start();
-        repaired = true;
+/// All values of a text that holds nothing else but a fence, separators, leftover closers and a
+/// few words around.
+fn values(text: &str, complete: bool) -> Result<Vec<Value>, String> {
+    let mut rest = text.trim().trim_start_matches('\u{feff}');
+    if let Some(inner) = rest.strip_prefix("```") {
+        rest = inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
     }
-    rest = rest.trim_start_matches('\u{feff}');
+    if rest.starts_with(char::is_alphabetic)
+        && let Some(at) = rest.find('{')
+    {
+        rest = rest.get(at..).unwrap_or_default();
+    }
     let mut values = Vec::new();
-    let mut leftover = 0;
+    let mut surplus = 0;
     loop {
         rest = rest.trim_start();
-        let Some(first) = rest.chars().next() else {
-            return Ok((values, repaired));
-        };
+        if rest.is_empty() || !values.is_empty() && !rest.contains(['{', '}', '[', ']', '"', ':']) {
+            return Ok(values);
+        }
         if !values.is_empty() {
-            if let Some(after) = rest.strip_prefix("```") {
+            let closes = rest.starts_with(['}', ']']);
+            surplus += usize::from(closes);
+            let skipped = match rest.strip_prefix("```") {
+                Some(after) => Some(after),
+                None if closes && surplus == 1 || rest.starts_with([';', ',']) => rest.get(1..),
+                None => None,
+            };
+            if let Some(after) = skipped {
                 rest = after;
-                repaired = true;
-                continue;
-            }
-            let closer = matches!(first, '}' | ']');
-            leftover += usize::from(closer);
-            if matches!(first, ';' | ',') || closer && leftover == 1 {
-                rest = rest.get(1..).unwrap_or_default();
-                repaired = true;
                 continue;
             }
         }
         let Some(read) = read(rest, complete) else {
             return Err(cause(rest));
         };
-        repaired |= read.repaired;
         rest = rest.get(read.end..).unwrap_or_default();
         values.push(read.value);
     }
@@ -391,7 +382,8 @@ impl Reader<'_> {
     /// The character of `\uXXXX`, or of a surrogate pair; `None`: the digits are missing.
     fn unicode(&mut self) -> Option<char> {
         let high = self.hex(0)?;
-        let pair = (0xD800..0xDC00).contains(&high) && self.text.get(self.at + 4..self.at + 6) == Some("\\u");
+        let pair = (0xD800..0xDC00).contains(&high)
+            && self.text.get(self.at + 4..self.at + 6) == Some("\\u");
         let low = pair.then(|| self.hex(6)).flatten();
         if let Some(low) = low.filter(|low| (0xDC00..0xE000).contains(low)) {
             self.at += 10;

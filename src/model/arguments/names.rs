@@ -160,11 +160,7 @@ pub(crate) fn nearest(name: &str, tools: &[ToolSpec]) -> Vec<String> {
         .filter(|(score, _)| *score > 0.7)
         .collect::<Vec<_>>();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored
-        .into_iter()
-        .take(3)
-        .map(|(_, n)| n.clone())
-        .collect()
+    scored.into_iter().take(3).map(|(_, n)| n.clone()).collect()
 }
 
 /// A name that every server accepts in a history: letters, digits, `_`, `-`, at most 64.
@@ -172,7 +168,13 @@ pub(crate) fn sendable(name: &str) -> String {
     let name = strip(name)
         .chars()
         .take(64)
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect::<String>();
     if name.is_empty() {
         "unknown".into()

@@ -1,0 +1,421 @@
+//! What of a streaming reply may be shown already.
+
+use super::position::{self, CLOSERS, ENDS};
+use super::repeats::Braces;
+use super::{FORMS, after, before, thinking};
+
+/// How much prose after a call is held until it is clear that the call was only shown. A short
+/// lead-in to a next call may stand there.
+const PROSE: usize = 240;
+
+/// A line of a fence longer than this is no fence.
+const FENCE_LINE: usize = 40;
+
+/// Holds back text that may be a call or a tag of thinking, and lets go of it when it turns out
+/// to be text.
+#[derive(Debug)]
+pub struct Holdback {
+    tools: bool,
+    held: String,
+    place: Place,
+    state: State,
+    /// Something visible was let through.
+    begun: bool,
+    /// White space after thinking is dropped.
+    trim: bool,
+}
+
+/// Where in its line and fence the next character stands.
+#[derive(Debug, Clone, Default)]
+struct Place {
+    line: String,
+    /// In a fence; true when it may hold a call.
+    fence: Option<bool>,
+}
+
+#[derive(Debug)]
+enum State {
+    Text,
+    Thinking,
+    /// A JSON value from `held[at]` on, read up to `seen`.
+    Json {
+        seen: usize,
+        braces: Braces,
+    },
+    /// A call with tags around its values, read up to `seen`.
+    Tags {
+        seen: usize,
+    },
+    /// The call ended at `held[at]`.
+    After {
+        at: usize,
+    },
+}
+
+/// The first thing in a text that is not plainly text.
+#[derive(Debug, PartialEq)]
+enum Spot {
+    None,
+    /// It takes more text to tell.
+    Unclear(usize),
+    /// A call, and where its payload begins.
+    Call(usize, usize),
+    /// A tag that begins thinking, and its end.
+    Think(usize, usize),
+    /// A lone tag that ends thinking.
+    ThinkEnd(usize, usize),
+}
+
+/// What follows the opening of a call.
+enum Payload {
+    Unclear,
+    At(usize),
+    None,
+}
+
+impl Holdback {
+    /// Without tools on offer only tags of thinking are held back.
+    pub fn new(tools_offered: bool) -> Self {
+        Holdback {
+            tools: tools_offered,
+            held: String::new(),
+            place: Place::default(),
+            state: State::Text,
+            begun: false,
+            trim: false,
+        }
+    }
+
+    /// Takes the next piece of the reply and gives what may be shown now.
+    pub fn push(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        let mut shown = String::new();
+        while self.step(&mut shown) {}
+        shown
+    }
+
+    /// Ends the reply and gives what was held. To be called only when no call was found in the
+    /// reply: then it was text.
+    pub fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        match std::mem::replace(&mut self.state, State::Text) {
+            State::Thinking => String::new(),
+            _ => held,
+        }
+    }
+
+    /// One transition; false when more text is needed.
+    fn step(&mut self, shown: &mut String) -> bool {
+        match &mut self.state {
+            State::Text => self.text(shown),
+            State::Thinking => self.thinking(),
+            State::Json { seen, braces } => {
+                let from = *seen;
+                for (at, c) in after(&self.held, from).char_indices() {
+                    if braces.push(c) {
+                        self.state = State::After { at: from + at + 1 };
+                        return true;
+                    }
+                }
+                *seen = self.held.len();
+                false
+            }
+            State::Tags { seen } => {
+                const END: &str = "</function>";
+                match after(&self.held, *seen).find(END) {
+                    Some(at) => {
+                        let at = *seen + at + END.len();
+                        self.state = State::After { at };
+                        true
+                    }
+                    None => {
+                        let mut from = self.held.len().saturating_sub(END.len());
+                        while !self.held.is_char_boundary(from) {
+                            from -= 1;
+                        }
+                        *seen = from.max(*seen);
+                        false
+                    }
+                }
+            }
+            State::After { at } => {
+                let at = *at;
+                self.after(at, shown)
+            }
+        }
+    }
+
+    fn text(&mut self, shown: &mut String) -> bool {
+        if self.trim {
+            let blank = self.held.len() - self.held.trim_start().len();
+            self.held.drain(..blank);
+            self.trim = self.held.is_empty();
+        }
+        let spot = self.place.spot(&self.held, self.tools, !self.begun);
+        match spot {
+            Spot::None => {
+                self.release(self.held.len(), shown);
+                false
+            }
+            Spot::Unclear(at) => {
+                self.release(at, shown);
+                false
+            }
+            Spot::Call(at, payload) => {
+                self.release(at, shown);
+                self.enter(payload - at);
+                true
+            }
+            Spot::Think(at, end) => {
+                self.release(at, shown);
+                self.held.drain(..end - at);
+                self.state = State::Thinking;
+                true
+            }
+            Spot::ThinkEnd(at, end) => {
+                self.release(at, shown);
+                self.held.drain(..end - at);
+                self.trim = true;
+                true
+            }
+        }
+    }
+
+    /// Begins to hold a call whose payload begins at `payload`.
+    fn enter(&mut self, payload: usize) {
+        self.state = if after(&self.held, payload).starts_with('<') {
+            State::Tags { seen: payload }
+        } else {
+            State::Json {
+                seen: payload,
+                braces: Braces::default(),
+            }
+        };
+    }
+
+    fn thinking(&mut self) -> bool {
+        let close = thinking::TAGS
+            .iter()
+            .filter_map(|(_, close)| Some((self.held.find(close)?, close.len())))
+            .min();
+        match close {
+            Some((at, length)) => {
+                self.held.drain(..at + length);
+                self.state = State::Text;
+                self.trim = true;
+                true
+            }
+            None => {
+                // Only the beginning of a closing tag can still matter.
+                let mut keep = self.held.len().saturating_sub(16);
+                while !self.held.is_char_boundary(keep) {
+                    keep -= 1;
+                }
+                self.held.drain(..keep);
+                false
+            }
+        }
+    }
+
+    /// After a call: another one may follow, a little prose before it too; more prose makes text
+    /// of everything held.
+    fn after(&mut self, at: usize, shown: &mut String) -> bool {
+        let end = position::skip_noise(&self.held, at, true);
+        let rest = after(&self.held, end);
+        match Place::default().spot(rest, self.tools, false) {
+            Spot::Call(_, payload) => {
+                self.enter(end + payload);
+                true
+            }
+            _ if position::is_lead_in(rest) && rest.len() <= PROSE => false,
+            _ => {
+                self.release(end, shown);
+                self.state = State::Text;
+                true
+            }
+        }
+    }
+
+    fn release(&mut self, upto: usize, shown: &mut String) {
+        let text = before(&self.held, upto);
+        self.place.feed(text);
+        self.begun |= !text.trim().is_empty();
+        shown.push_str(text);
+        self.held.drain(..upto);
+    }
+}
+
+impl Place {
+    fn feed(&mut self, text: &str) {
+        for c in text.chars() {
+            if c != '\n' {
+                self.line.push(c);
+                continue;
+            }
+            if let Some(label) = self.line.trim().strip_prefix("```") {
+                self.fence = match self.fence {
+                    Some(_) if label.trim_matches('`').is_empty() => None,
+                    None if !label.contains('`') => Some(position::may_hold_call(label.trim())),
+                    same => same,
+                };
+            }
+            self.line.clear();
+        }
+    }
+
+    /// Looks for the first thing that is not plainly text. `start`: nothing was shown yet.
+    fn spot(&self, text: &str, tools: bool, start: bool) -> Spot {
+        let mut place = self.clone();
+        let mut start = start;
+        for (at, c) in text.char_indices() {
+            let rest = after(text, at);
+            let spot = place.look(rest, c, tools, start);
+            match spot {
+                Spot::None => {}
+                Spot::Unclear(_) => return Spot::Unclear(at),
+                Spot::Call(_, payload) => return Spot::Call(at, at + payload),
+                Spot::Think(_, end) => return Spot::Think(at, at + end),
+                Spot::ThinkEnd(_, end) => return Spot::ThinkEnd(at, at + end),
+            }
+            start &= c.is_whitespace();
+            place.feed(before(rest, c.len_utf8()));
+        }
+        Spot::None
+    }
+
+    /// What begins exactly here.
+    fn look(&self, rest: &str, c: char, tools: bool, start: bool) -> Spot {
+        let fresh = self.line.trim().is_empty();
+        if self.fence == Some(false) || !matches!(c, '`' | '<' | '[' | '{') {
+            return Spot::None;
+        }
+        if self.line.matches('`').count() % 2 == 1 {
+            return Spot::None;
+        }
+        if c == '`' {
+            return if fresh && self.fence.is_none() && tools {
+                self.fence_at(rest)
+            } else {
+                Spot::None
+            };
+        }
+        if self.fence.is_none() {
+            for (open, close) in thinking::TAGS {
+                if start && rest.starts_with(open) {
+                    return Spot::Think(0, open.len());
+                }
+                if rest.starts_with(close) {
+                    return Spot::ThinkEnd(0, close.len());
+                }
+                if start && open.starts_with(rest) || close.starts_with(rest) {
+                    return Spot::Unclear(0);
+                }
+            }
+        }
+        let quoted = self.line.trim_start().starts_with(['>', '+', '-']);
+        if !tools || quoted {
+            return Spot::None;
+        }
+        for opener in openers() {
+            if rest.starts_with(opener) {
+                let from = if opener.starts_with("<function") {
+                    0
+                } else {
+                    opener.len()
+                };
+                return match payload(rest, from) {
+                    Payload::Unclear => Spot::Unclear(0),
+                    Payload::At(at) => Spot::Call(0, at),
+                    Payload::None => Spot::None,
+                };
+            }
+            if opener.starts_with(rest) {
+                return Spot::Unclear(0);
+            }
+        }
+        // End tokens of a message are never shown.
+        if CLOSERS
+            .iter()
+            .chain(&ENDS)
+            .any(|t| t.starts_with(rest) && t.len() > rest.len())
+        {
+            return Spot::Unclear(0);
+        }
+        if fresh && self.fence.is_none() && matches!(c, '{' | '[') {
+            return match payload(rest, 0) {
+                Payload::Unclear => Spot::Unclear(0),
+                Payload::At(at) => Spot::Call(0, at),
+                Payload::None => Spot::None,
+            };
+        }
+        Spot::None
+    }
+
+    /// A fence that may hold a call.
+    fn fence_at(&self, rest: &str) -> Spot {
+        if "```".starts_with(rest) {
+            return Spot::Unclear(0);
+        }
+        let Some(label) = rest.strip_prefix("```") else {
+            return Spot::None;
+        };
+        let Some((label, _)) = label.split_once('\n') else {
+            return if rest.len() <= FENCE_LINE {
+                Spot::Unclear(0)
+            } else {
+                Spot::None
+            };
+        };
+        if !position::may_hold_call(label.trim()) {
+            return Spot::None;
+        }
+        match payload(rest, 4 + label.len()) {
+            Payload::Unclear => Spot::Unclear(0),
+            Payload::At(at) => Spot::Call(0, at),
+            Payload::None => Spot::None,
+        }
+    }
+}
+
+/// Tags that begin a call, of all forms.
+fn openers() -> impl Iterator<Item = &'static str> {
+    FORMS.iter().flat_map(|form| form.openers.iter().copied())
+}
+
+/// Looks from `from` on, past white space, a fence and a tag, for the beginning of a call's JSON
+/// or of its `<function=`.
+fn payload(text: &str, from: usize) -> Payload {
+    let mut at = from;
+    loop {
+        let rest = after(text, at);
+        at += rest.len() - rest.trim_start().len();
+        let rest = rest.trim_start();
+        if rest.is_empty() || rest.len() < 3 && "```".starts_with(rest) {
+            return Payload::Unclear;
+        }
+        if let Some(inner) = rest.strip_prefix("```") {
+            at += 3 + inner.len()
+                - inner
+                    .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                    .len();
+            continue;
+        }
+        if rest.starts_with("<function=") || rest.starts_with("<function name=") {
+            return Payload::At(at);
+        }
+        if let Some(opener) = openers().find(|o| rest.starts_with(o)) {
+            at += opener.len();
+            continue;
+        }
+        if openers().any(|o| o.starts_with(rest)) && !rest.starts_with('[') {
+            return Payload::Unclear;
+        }
+        let next = after(rest, 1).trim_start().chars().next();
+        return match (rest.chars().next(), next) {
+            (Some('{' | '['), None) => Payload::Unclear,
+            (Some('{'), Some(c)) if "\"'{“".contains(c) || c.is_alphabetic() => Payload::At(at),
+            (Some('['), Some('{')) => Payload::At(at),
+            _ => Payload::None,
+        };
+    }
+}

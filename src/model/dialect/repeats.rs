@@ -1,0 +1,176 @@
+//! Noticing while a reply streams that the model writes the same call again and again.
+
+use super::{Cx, FORMS, shape};
+use crate::model::arguments::json;
+use crate::model::{Delta, ToolSpec};
+use std::collections::BTreeMap;
+
+/// A JSON value that grows character by character: where it ends.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Braces {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Braces {
+    /// Takes the next character; true when it closes the value.
+    pub(super) fn push(&mut self, c: char) -> bool {
+        if self.in_string {
+            match c {
+                _ if self.escaped => self.escaped = false,
+                '\\' => self.escaped = true,
+                '"' => self.in_string = false,
+                _ => {}
+            }
+            return false;
+        }
+        match c {
+            '"' if self.depth > 0 => self.in_string = true,
+            '{' | '[' => self.depth += 1,
+            '}' | ']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// Counts how often the last complete call of a growing reply was written in a row, whether as
+/// text or as structured calls. At the third copy the stream should be cut: a small model goes
+/// on until its token limit.
+pub struct Repeats<'t> {
+    tools: &'t [ToolSpec],
+    /// Text since the last complete call.
+    text: String,
+    /// Where a JSON value begins in `text`.
+    json: Option<(usize, Braces)>,
+    /// `text` holds the beginning of a call with tags around its values.
+    tags: bool,
+    structured: BTreeMap<usize, (String, String, Braces)>,
+    last: Option<(String, String)>,
+    copies: usize,
+}
+
+impl<'t> Repeats<'t> {
+    /// For a reply to a request that offered these tools.
+    pub fn new(tools: &'t [ToolSpec]) -> Self {
+        Repeats {
+            tools,
+            text: String::new(),
+            json: None,
+            tags: false,
+            structured: BTreeMap::new(),
+            last: None,
+            copies: 0,
+        }
+    }
+
+    /// Takes the next delta and gives the number of identical copies so far: 0 before the first
+    /// complete call.
+    pub fn push(&mut self, delta: &Delta) -> usize {
+        match delta {
+            Delta::Text(text) if !self.tools.is_empty() => {
+                text.chars().for_each(|c| self.character(c));
+            }
+            Delta::CallStart { index, name } => {
+                let call = (name.clone(), String::new(), Braces::default());
+                self.structured.insert(*index, call);
+            }
+            Delta::CallArguments { index, text } => self.arguments(*index, text),
+            Delta::Retry { .. } => *self = Repeats::new(self.tools),
+            _ => {}
+        }
+        self.copies
+    }
+
+    fn arguments(&mut self, index: usize, text: &str) {
+        let Some((name, whole, braces)) = self.structured.get_mut(&index) else {
+            return;
+        };
+        let mut complete = Vec::new();
+        for c in text.chars() {
+            whole.push(c);
+            if braces.push(c) {
+                complete.push((name.clone(), std::mem::take(whole)));
+            }
+        }
+        for (name, arguments) in complete {
+            self.count(name, &arguments);
+        }
+    }
+
+    fn count(&mut self, name: String, arguments: &str) {
+        let arguments = match json::read(arguments.trim(), false) {
+            Some(read) => read.value.to_string(),
+            None => arguments.to_owned(),
+        };
+        let call = Some((name, arguments));
+        self.copies = if self.last == call {
+            self.copies + 1
+        } else {
+            1
+        };
+        self.last = call;
+    }
+
+    fn character(&mut self, c: char) {
+        let begins = matches!(c, '{' | '[') && self.json.is_none() && !self.tags;
+        if begins && self.at_beginning() {
+            self.json = Some((self.text.len(), Braces::default()));
+        }
+        self.text.push(c);
+        if c == '=' && self.text.ends_with("<function=") {
+            self.tags = true;
+            self.json = None;
+        }
+        if self.tags {
+            if c == '>' && self.text.ends_with("</function>") {
+                self.block();
+            }
+            return;
+        }
+        if c == '`' && self.text.ends_with("\n```") {
+            self.json = None;
+            return;
+        }
+        let closed = self.json.as_mut().is_some_and(|(_, braces)| braces.push(c));
+        if closed && let Some((start, _)) = self.json.take() {
+            self.value(start);
+        }
+    }
+
+    /// True where a value may begin: at the start of a line, or after a tag.
+    fn at_beginning(&self) -> bool {
+        let before = self.text.trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with(['\n', '>', '}', ']', ';', ','])
+    }
+
+    fn value(&mut self, start: usize) {
+        let value = json::read(self.text.get(start..).unwrap_or_default(), false);
+        let calls = value.and_then(|read| shape::calls(&read.value, self.tools));
+        for call in calls.unwrap_or_default() {
+            self.count(call.name, &call.arguments);
+        }
+        self.text.clear();
+    }
+
+    fn block(&mut self) {
+        let cx = Cx {
+            tools: self.tools,
+            whole: true,
+        };
+        let calls = FORMS
+            .iter()
+            .filter_map(|form| (form.find)(&self.text, 0, &cx))
+            .min_by_key(|piece| piece.span.start)
+            .map(|piece| piece.calls);
+        for call in calls.unwrap_or_default() {
+            self.count(call.name, &call.arguments);
+        }
+        self.text.clear();
+        self.tags = false;
+    }
+}
