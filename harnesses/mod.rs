@@ -10,6 +10,8 @@ pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
 pub mod qwen_code;
+#[cfg(test)]
+mod tests;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -78,7 +80,17 @@ pub trait Harness: Sync {
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item>;
     /// How something that happened by itself is told to the model.
     fn notice(&self, state: &mut State, notice: &Notice) -> Vec<Item>;
+    /// The final answer, when the results just made have ended the turn; asked after
+    /// [`Harness::results`].
+    fn is_over(&self, _state: &State) -> Option<String> {
+        None
+    }
 }
+
+/// The counter of [`State::counters`] that the agent loop keeps for [`Harness::read`]: how many
+/// requeries came directly before this reply. The loop adds one at each [`Step::Requery`] and
+/// removes it at any other step.
+pub const REQUERIES: &str = "requeries";
 
 /// The frozen beginning of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -91,6 +103,9 @@ pub struct Start {
     pub opening: Vec<Item>,
     /// Tools of the original agent that are not offered in this run, each with the reason.
     pub left_out: Vec<(String, String)>,
+    /// What the harness remembers before the first message of the user.
+    #[serde(default)]
+    pub state: State,
 }
 
 /// How much of an agent's surface is shown.

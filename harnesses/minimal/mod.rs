@@ -1,27 +1,177 @@
-//! stub
-use super::*;
-/// stub
+//! `minimal`: Open Interpreter's own two-tool surface, a shell and an editor.
+
+mod results;
+
+use super::format::args::{Args, whole};
+use super::format::{documents, left_out, prompt, surface, user_parts};
+use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use crate::model::{Reply, ToolCall};
+use crate::tools::action::{
+    Action, Base, OnTimeout, Pass, Replace, Shell, ShellKind, Unique, WriteRule,
+};
+use std::time::Duration;
+
+/// The harness for models that call tools but were trained in no agent that we know.
 pub struct Minimal;
+
+const SYSTEM: &str = include_str!("system.md");
+const TOOLS: &str = include_str!("tools.json");
+
+/// Seconds of a command by default, and at most.
+const TIMEOUT: (u64, u64) = (120, 300);
+/// Most bytes of one view; the room of the session is usually less.
+const VIEW_BYTES: usize = 64 * 1024;
+
 impl Harness for Minimal {
     fn id(&self) -> &'static str {
-        todo!()
+        "minimal"
     }
+
     fn about(&self) -> &'static str {
-        todo!()
+        "two tools, a shell and an editor: for any model that can call tools"
     }
-    fn begin(&self, _: &Context) -> Start {
-        todo!()
+
+    fn begin(&self, cx: &Context) -> Start {
+        let (tools, hidden) = surface::tools(TOOLS, "", cx);
+        Start {
+            system: cx
+                .system_override
+                .clone()
+                .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[])),
+            tools,
+            opening: opening(cx),
+            left_out: left_out(&[], hidden, cx),
+            state: State::default(),
+        }
     }
-    fn user(&self, _: &mut State, _: &Input) -> Vec<Item> {
-        todo!()
+
+    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
+        vec![Item::User {
+            content: user_parts(input),
+        }]
     }
-    fn read(&self, _: &State, _: &Reply) -> Step {
-        todo!()
+
+    fn read(&self, _: &State, reply: &Reply) -> Step {
+        if reply.assistant.calls.is_empty() {
+            return Step::Done;
+        }
+        Step::Act(reply.assistant.calls.iter().map(action).collect())
     }
-    fn results(&self, _: &mut State, _: &[Done], _: usize) -> Vec<Item> {
-        todo!()
+
+    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| results::item(done, room)).collect()
     }
-    fn notice(&self, _: &mut State, _: &Notice) -> Vec<Item> {
-        todo!()
+
+    fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
+        let text = match notice {
+            Notice::JobEnded { command, code, .. } => match code {
+                Some(code) => {
+                    format!("The background command `{command}` ended with exit code {code}.")
+                }
+                None => format!("The background command `{command}` was stopped."),
+            },
+            Notice::Nudge(text) => text.clone(),
+        };
+        vec![Item::user(text)]
     }
 }
+
+/// Developer words and AGENTS.md, each a message of the user. The original drops AGENTS.md.
+fn opening(cx: &Context) -> Vec<Item> {
+    cx.developer_instructions
+        .iter()
+        .cloned()
+        .chain(
+            documents(&cx.instructions).map(|document| {
+                format!("Instructions from {}:\n\n{}", document.shown, document.text)
+            }),
+        )
+        .map(Item::user)
+        .collect()
+}
+
+fn action(call: &ToolCall) -> Result<Action, CallError> {
+    let args = Args::of(call, TOOLS)?;
+    match call.name.as_str() {
+        "bash" => bash(&args),
+        "str_replace_editor" => editor(&args),
+        name => Err(surface::unknown(TOOLS, name)),
+    }
+}
+
+fn bash(args: &Args) -> Result<Action, CallError> {
+    let seconds = args.positive("timeout").unwrap_or(TIMEOUT.0).min(TIMEOUT.1);
+    Ok(Action::Shell(Shell {
+        shell: ShellKind::User { login: false },
+        on_timeout: OnTimeout::Kill,
+        cwd_persists: true,
+        ..Shell::new(args.need_filled("command")?, Duration::from_secs(seconds))
+    }))
+}
+
+fn editor(args: &Args) -> Result<Action, CallError> {
+    let path = args.need_filled("path")?;
+    match args.need("command")?.as_str() {
+        "view" => {
+            let (first, lines) = view_range(args)?;
+            Ok(Action::Read {
+                path,
+                first,
+                lines,
+                max_bytes: VIEW_BYTES,
+            })
+        }
+        "create" => Ok(Action::Write {
+            path,
+            content: args.need("file_text")?,
+            rule: WriteRule {
+                read_first: false,
+                must_be_new: true,
+            },
+        }),
+        "str_replace" => Ok(Action::Edit {
+            path,
+            edits: vec![Replace {
+                old: args.need("old_str")?,
+                new: args.need("new_str")?,
+            }],
+            base: Base::Original,
+            unique: Unique::Require,
+            passes: Pass::ALL.to_vec(),
+            read_first: false,
+            may_create: false,
+        }),
+        "insert" => Ok(Action::Insert {
+            path,
+            after: args
+                .whole("insert_line")
+                .and_then(|line| usize::try_from(line).ok())
+                .ok_or_else(|| {
+                    args.wrong("\"insert_line\" must be a line number, 0 for the top")
+                })?,
+            text: args.need("new_str")?,
+        }),
+        "undo_edit" => Ok(Action::UndoEdit { path }),
+        other => Err(args.wrong(format!(
+            "\"command\" is \"{other}\" but must be view, create, str_replace, insert or undo_edit"
+        ))),
+    }
+}
+
+/// First line and number of lines. One number reads to the end, and so does a last line of -1.
+fn view_range(args: &Args) -> Result<(usize, Option<usize>), CallError> {
+    let range: Vec<i64> = args.list("view_range").iter().filter_map(whole).collect();
+    let first = range.first().copied().unwrap_or(1).max(1);
+    let last = range.get(1).copied().filter(|last| *last != -1);
+    if last.is_some_and(|last| last < first) {
+        return Err(args.wrong("\"view_range\" must be [first, last] with last not before first"));
+    }
+    let size = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
+    Ok((
+        size(first),
+        last.map(|last| size(last - first).saturating_add(1)),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,27 +1,196 @@
-//! stub
-use super::*;
-/// stub
+//! `native`: the surface of the Codex CLI. One shell tool that yields, a patch tool, a plan.
+
+mod opening;
+mod results;
+
+use super::format::args::{self, Args};
+use super::format::{left_out, prompt, surface};
+use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use crate::model::{CallKind, Part, Reply, ToolCall};
+use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
+use std::time::Duration;
+
+/// The harness for GPT models, and the general default.
 pub struct Native;
+
+const SYSTEM: &str = include_str!("system.md");
+const TOOLS: &str = include_str!("tools.json");
+const GRAMMAR: &str = include_str!("apply_patch.lark");
+
+/// How long a command is waited for by default, and the bounds of what a call may ask, in ms.
+const YIELD: (u64, u64, u64) = (10_000, 250, 30_000);
+/// The same for a look at a running command without input.
+const POLL: (u64, u64, u64) = (10_000, 5_000, 300_000);
+/// What a terminal sends for Ctrl-C.
+const INTERRUPT: &str = "\u{3}";
+
+const LEFT_OUT: &[(&str, &str)] = &[
+    (
+        "request_user_input",
+        "questions to the user are asked in the answer instead",
+    ),
+    ("shell_command", "exec_command takes its place"),
+    ("multi_agent_v1", "no subagents yet"),
+    ("get_goal", "no goals yet"),
+    ("create_goal", "no goals yet"),
+    ("update_goal", "no goals yet"),
+    ("tool_search", "all tools are always shown"),
+    ("web_search", "needs the network"),
+    ("list_mcp_resources", "no MCP resources yet"),
+    ("list_mcp_resource_templates", "no MCP resources yet"),
+    ("read_mcp_resource", "no MCP resources yet"),
+];
+
 impl Harness for Native {
     fn id(&self) -> &'static str {
-        todo!()
+        "native"
     }
+
     fn about(&self) -> &'static str {
-        todo!()
+        "Codex CLI: for GPT and gpt-oss models, and the general default"
     }
-    fn begin(&self, _: &Context) -> Start {
-        todo!()
+
+    fn begin(&self, cx: &Context) -> Start {
+        let (tools, hidden) = surface::tools(TOOLS, GRAMMAR, cx);
+        Start {
+            system: cx
+                .system_override
+                .clone()
+                .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[])),
+            tools,
+            opening: opening::items(cx),
+            left_out: left_out(LEFT_OUT, hidden, cx),
+            state: State::default(),
+        }
     }
-    fn user(&self, _: &mut State, _: &Input) -> Vec<Item> {
-        todo!()
+
+    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
+        let mut content = Vec::new();
+        for (index, image) in input.images.iter().enumerate() {
+            content.push(Part::text(format!("<image name=[Image #{}]>", index + 1)));
+            content.push(image.clone());
+            content.push(Part::text("</image>"));
+        }
+        content.push(Part::text(input.text.clone()));
+        vec![Item::User { content }]
     }
-    fn read(&self, _: &State, _: &Reply) -> Step {
-        todo!()
+
+    fn read(&self, _: &State, reply: &Reply) -> Step {
+        if reply.assistant.calls.is_empty() {
+            return Step::Done;
+        }
+        Step::Act(reply.assistant.calls.iter().map(action).collect())
     }
-    fn results(&self, _: &mut State, _: &[Done], _: usize) -> Vec<Item> {
-        todo!()
+
+    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter()
+            .map(|done| results::item(state, done, room))
+            .collect()
     }
-    fn notice(&self, _: &mut State, _: &Notice) -> Vec<Item> {
-        todo!()
+
+    fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
+        let text = match notice {
+            Notice::JobEnded { id, command, code } => format!(
+                "The command of session ID {id} (`{command}`) has ended{}. write_stdin shows its last output.",
+                code.map_or_else(String::new, |code| format!(" with code {code}"))
+            ),
+            Notice::Nudge(text) => text.clone(),
+        };
+        vec![Item::Developer { text }]
     }
 }
+
+fn action(call: &ToolCall) -> Result<Action, CallError> {
+    if call.name == "apply_patch" && call.kind == CallKind::Freeform {
+        return Ok(patch(call.arguments.clone()));
+    }
+    let args = Args::of(call, TOOLS)?;
+    match call.name.as_str() {
+        "exec_command" => exec_command(&args),
+        "write_stdin" => write_stdin(&args),
+        "update_plan" => update_plan(&args),
+        "apply_patch" => Ok(patch(args.need_filled("input")?)),
+        "view_image" => Ok(Action::ViewImage {
+            path: args.need_filled("path")?,
+        }),
+        name => Err(surface::unknown(TOOLS, name)),
+    }
+}
+
+fn patch(text: String) -> Action {
+    Action::Patch { text, dir: None }
+}
+
+/// The milliseconds under `yield_time_ms`, or the default, within the bounds.
+fn wait(args: &Args, (default, least, most): (u64, u64, u64)) -> Duration {
+    let ms = args.positive("yield_time_ms").unwrap_or(default);
+    Duration::from_millis(ms.clamp(least, most))
+}
+
+fn exec_command(args: &Args) -> Result<Action, CallError> {
+    let login = args.flag("login").unwrap_or(true);
+    let escalate =
+        (args.text("sandbox_permissions") == Some("require_escalated")).then(|| Escalation {
+            justification: args.filled("justification"),
+            prefix: args.texts("prefix_rule"),
+        });
+    Ok(Action::Shell(Shell {
+        command: args.need_filled("cmd")?,
+        dir: args.filled("workdir"),
+        shell: match args.filled("shell") {
+            Some(program) => ShellKind::Named { program, login },
+            None => ShellKind::User { login },
+        },
+        time_limit: Some(wait(args, YIELD)),
+        on_timeout: OnTimeout::Background,
+        background: false,
+        cwd_persists: false,
+        stdin: args.flag("tty").unwrap_or(false),
+        env: Vec::new(),
+        escalate,
+    }))
+}
+
+fn write_stdin(args: &Args) -> Result<Action, CallError> {
+    let id = args
+        .whole("session_id")
+        .and_then(|id| u32::try_from(id).ok())
+        .ok_or_else(|| args.wrong("\"session_id\" must be the number that exec_command named"))?;
+    let chars = args.text("chars").unwrap_or_default();
+    // Without a terminal the byte itself would only be read as input.
+    if chars == INTERRUPT {
+        return Ok(Action::ShellStop { id });
+    }
+    Ok(Action::ShellInput {
+        id,
+        chars: chars.to_owned(),
+        wait: wait(args, if chars.is_empty() { POLL } else { YIELD }),
+    })
+}
+
+fn update_plan(args: &Args) -> Result<Action, CallError> {
+    let steps = args
+        .list("plan")
+        .iter()
+        .map(|entry| {
+            let text = entry.get("step")?.as_str()?.to_owned();
+            let status = args::status(entry.get("status")?.as_str()?)?;
+            Some(PlanStep {
+                text,
+                status,
+                id: None,
+            })
+        })
+        .collect::<Option<Vec<_>>>()
+        .filter(|steps| !steps.is_empty() || args.value("plan").is_some_and(|v| v.is_array()))
+        .ok_or_else(|| {
+            args.wrong("\"plan\" must be a list of {\"step\": string, \"status\": pending, in_progress or completed}")
+        })?;
+    Ok(Action::Plan {
+        steps,
+        explanation: args.filled("explanation"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

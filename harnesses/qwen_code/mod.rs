@@ -1,27 +1,270 @@
-//! stub
-use super::*;
-/// stub
+//! `qwen-code`: the surface of Qwen Code.
+
+mod opening;
+mod results;
+
+use super::format::args::{self, Args};
+use super::format::{left_out, surface, user_parts};
+use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use crate::model::{Reply, ToolCall};
+use crate::tools::action::{Action, Base, Pass, PlanStep, Replace, Shell, Unique, WriteRule};
+use std::time::Duration;
+
+/// The harness for Qwen models.
 pub struct QwenCode;
+
+const TOOLS: &str = include_str!("tools.json");
+
+/// The most lines and characters of one read.
+const READ_LINES: usize = 1000;
+const READ_BYTES: usize = 25_000;
+/// Milliseconds of a command by default, and at most.
+const TIMEOUT: (u64, u64) = (120_000, 600_000);
+/// A command that begins by sleeping so many seconds is refused.
+const SLEEP_SECONDS: f64 = 2.0;
+/// The most entries of a list, and files of a glob.
+const ENTRIES: usize = 100;
+/// The most matches of a search; the original bounds only their bytes.
+const MATCHES: usize = 2000;
+
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("tool_search", "all tools are always shown"),
+    ("agent", "no subagents yet"),
+    ("send_message", "no subagents yet"),
+    ("skill", "no skills yet"),
+    ("web_fetch", "needs the network"),
+    (
+        "monitor",
+        "background commands and their output files take its place",
+    ),
+    (
+        "ask_user_question",
+        "questions to the user are asked in the answer instead",
+    ),
+    ("exit_plan_mode", "no plan mode yet"),
+];
+
 impl Harness for QwenCode {
     fn id(&self) -> &'static str {
-        todo!()
+        "qwen-code"
     }
+
     fn about(&self) -> &'static str {
-        todo!()
+        "Qwen Code: for Qwen and QwQ models"
     }
-    fn begin(&self, _: &Context) -> Start {
-        todo!()
+
+    fn begin(&self, cx: &Context) -> Start {
+        let (tools, hidden) = surface::tools(TOOLS, "", cx);
+        Start {
+            system: opening::system(cx),
+            tools,
+            opening: opening::items(cx),
+            left_out: left_out(LEFT_OUT, hidden, cx),
+            state: State::default(),
+        }
     }
-    fn user(&self, _: &mut State, _: &Input) -> Vec<Item> {
-        todo!()
+
+    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
+        vec![Item::User {
+            content: user_parts(input),
+        }]
     }
-    fn read(&self, _: &State, _: &Reply) -> Step {
-        todo!()
+
+    fn read(&self, _: &State, reply: &Reply) -> Step {
+        if reply.assistant.calls.is_empty() {
+            return Step::Done;
+        }
+        Step::Act(reply.assistant.calls.iter().map(action).collect())
     }
-    fn results(&self, _: &mut State, _: &[Done], _: usize) -> Vec<Item> {
-        todo!()
+
+    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter()
+            .map(|done| results::item(state, done, room))
+            .collect()
     }
-    fn notice(&self, _: &mut State, _: &Notice) -> Vec<Item> {
-        todo!()
+
+    fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
+        let text = match notice {
+            Notice::JobEnded { id, command, code } => format!(
+                "The background command {} (`{command}`) {}.",
+                task_id(*id),
+                code.map_or_else(
+                    || "was stopped".to_owned(),
+                    |code| format!("ended with exit code {code}")
+                )
+            ),
+            Notice::Nudge(text) => text.clone(),
+        };
+        vec![Item::user(reminder(&text))]
     }
 }
+
+/// Words of the program to the model.
+fn reminder(text: &str) -> String {
+    format!("<system-reminder>\n{text}\n</system-reminder>")
+}
+
+/// The id of a background command, and the number behind it.
+fn task_id(id: u32) -> String {
+    format!("bg_{id:08x}")
+}
+
+fn task_number(id: &str) -> Option<u32> {
+    match id.trim().strip_prefix("bg_") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => id.trim().parse().ok(),
+    }
+}
+
+fn action(call: &ToolCall) -> Result<Action, CallError> {
+    let args = Args::of(call, TOOLS)?;
+    match call.name.as_str() {
+        "task_stop" => {
+            let id = args.need_filled("task_id")?;
+            let id = task_number(&id).ok_or_else(|| {
+                args.wrong(
+                    "\"task_id\" must be an id that run_shell_command gave, like bg_00000001",
+                )
+            })?;
+            Ok(Action::ShellStop { id })
+        }
+        "list_directory" => Ok(Action::List {
+            path: args.need_filled("path")?,
+            ignore: args.texts("ignore"),
+            respect_ignore: args
+                .value("file_filtering_options")
+                .and_then(|options| options.get("respect_git_ignore"))
+                .and_then(serde_json::Value::as_bool)
+                .unwrap_or(true),
+            limit: ENTRIES,
+        }),
+        "read_file" => Ok(Action::Read {
+            path: args.need_filled("file_path")?,
+            // Counted from 0 in the call, from 1 in the action.
+            first: size(args.positive("offset")).unwrap_or(0).saturating_add(1),
+            lines: Some(
+                size(args.positive("limit"))
+                    .unwrap_or(READ_LINES)
+                    .min(READ_LINES),
+            ),
+            max_bytes: READ_BYTES,
+        }),
+        "grep_search" => Ok(Action::Grep {
+            pattern: args.need_filled("pattern")?,
+            path: args.filled("path"),
+            include: args.filled("glob"),
+            ignore_case: true,
+            context: 0,
+            limit: size(args.positive("limit")).unwrap_or(MATCHES).min(MATCHES),
+        }),
+        "glob" => Ok(Action::Glob {
+            pattern: args.need_filled("pattern")?,
+            path: args.filled("path"),
+            limit: ENTRIES,
+        }),
+        "edit" => Ok(Action::Edit {
+            path: args.need_filled("file_path")?,
+            edits: vec![Replace {
+                old: args.need("old_string")?,
+                new: args.need("new_string")?,
+            }],
+            base: Base::Original,
+            unique: if args.flag("replace_all").unwrap_or(false) {
+                Unique::All
+            } else {
+                Unique::Require
+            },
+            passes: Pass::ALL.to_vec(),
+            read_first: true,
+            may_create: true,
+        }),
+        "write_file" => Ok(Action::Write {
+            path: args.need_filled("file_path")?,
+            content: args.need("content")?,
+            rule: WriteRule {
+                read_first: true,
+                must_be_new: false,
+            },
+        }),
+        "run_shell_command" => shell(&args),
+        "todo_write" => todos(&args),
+        name => Err(surface::unknown(TOOLS, name)),
+    }
+}
+
+fn size(number: Option<u64>) -> Option<usize> {
+    number.map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+fn shell(args: &Args) -> Result<Action, CallError> {
+    let command = args.need_filled("command")?;
+    let background = args.flag("is_background").unwrap_or(false);
+    if !background && leading_sleep(&command).is_some_and(|seconds| seconds >= SLEEP_SECONDS) {
+        return Err(CallError::Refused(
+            "A command may not begin by sleeping for 2 seconds or more. To wait for something, start it with is_background and test for it, for example with `curl --retry`; else leave the sleep out."
+                .into(),
+        ));
+    }
+    let ms = args.positive("timeout").unwrap_or(TIMEOUT.0).min(TIMEOUT.1);
+    Ok(Action::Shell(Shell {
+        dir: args.filled("directory"),
+        time_limit: (!background).then_some(Duration::from_millis(ms)),
+        background,
+        ..Shell::new(command, Duration::from_millis(ms))
+    }))
+}
+
+/// How many seconds a command sleeps before anything else.
+fn leading_sleep(command: &str) -> Option<f64> {
+    let rest = command.trim_start().strip_prefix("sleep")?;
+    let word = rest
+        .strip_prefix(char::is_whitespace)?
+        .split_whitespace()
+        .next()?
+        .trim_end_matches([';', '&']);
+    let (number, unit) = match word.find(|c: char| c.is_ascii_alphabetic()) {
+        Some(at) => word.split_at(at),
+        None => (word, "s"),
+    };
+    let factor = match unit {
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+fn todos(args: &Args) -> Result<Action, CallError> {
+    let wrong = |why: String| Err(args.wrong(why));
+    if !args.value("todos").is_some_and(serde_json::Value::is_array) {
+        return wrong("\"todos\" must be a list".into());
+    }
+    let mut steps = Vec::new();
+    for (at, entry) in args.list("todos").iter().enumerate() {
+        let text = |key: &str| entry.get(key).and_then(serde_json::Value::as_str);
+        let Some(content) = text("content").filter(|content| !content.trim().is_empty()) else {
+            return wrong(format!("todo {} has no \"content\"", at + 1));
+        };
+        let name = text("status").unwrap_or_default();
+        let Some(status) = args::status(name) else {
+            return wrong(format!(
+                "todo {} has the status \"{name}\"; it must be pending, in_progress or completed",
+                at + 1
+            ));
+        };
+        steps.push(PlanStep {
+            text: content.to_owned(),
+            status,
+            id: Some(text("id").map_or_else(|| (at + 1).to_string(), str::to_owned)),
+        });
+    }
+    Ok(Action::Plan {
+        steps,
+        explanation: None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

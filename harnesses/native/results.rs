@@ -1,0 +1,158 @@
+//! The layouts in which results are told, by `native.md` of the harness facts.
+
+use super::TOOLS;
+use crate::harnesses::format::args::Args;
+use crate::harnesses::format::cut::{Limit, cut};
+use crate::harnesses::format::{
+    answer, answer_parts, changed_files, exit_code, fingerprint, not_done, plain, whereabouts,
+};
+use crate::harnesses::{CallError, Done, Item, State};
+use crate::tools::action::{Action, FileChange, Outcome, ShellOut, ShellStatus, ToolError};
+use std::fmt::Write;
+
+/// Tokens of output that a call gets unless it asks for fewer.
+const OUTPUT_TOKENS: u64 = 10_000;
+/// What the lines around an output may take.
+const FRAME: usize = 500;
+
+/// The answer to one call.
+pub fn item(state: &mut State, done: &Done, room: usize) -> Item {
+    let (action, outcome) = match &done.result {
+        Ok(pair) => (&pair.0, &pair.1),
+        Err(error) => return answer(done, refusal(done, error), true, room),
+    };
+    if let Outcome::Image { part, .. } = outcome {
+        return answer_parts(done, vec![part.clone()], false);
+    }
+    if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, outcome) {
+        state.plan.clone_from(steps);
+    }
+    let is_error = outcome.is_error() && !matches!(outcome, Outcome::Shell(_));
+    answer(done, text(done, action, outcome, room), is_error, room)
+}
+
+/// A call that was not understood.
+fn refusal(done: &Done, error: &CallError) -> String {
+    match error {
+        CallError::UnknownTool { name, .. } => {
+            let custom = done
+                .call
+                .as_ref()
+                .is_some_and(|call| call.kind == crate::model::CallKind::Freeform);
+            let kind = if custom { "custom tool call" } else { "call" };
+            format!("unsupported {kind}: {name}\n{error}")
+        }
+        CallError::BadJson { .. } | CallError::BadArgument { .. } => {
+            format!("failed to parse function arguments: {error}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String {
+    let is_patch = matches!(action, Action::Patch { .. });
+    match outcome {
+        Outcome::Shell(out) => command(done, out, room),
+        Outcome::Changed(changes) => patched(changes),
+        Outcome::Planned => "Plan updated".into(),
+        Outcome::Failed(error) if is_patch => patch_failed(error),
+        Outcome::Refused { reason } if is_patch => format!("patch rejected: {reason}"),
+        Outcome::Failed(error) => {
+            let tool = done.call.as_ref().map_or("the call", |c| c.name.as_str());
+            format!("{tool} failed: {error}")
+        }
+        other => not_done(other).unwrap_or_else(|| "Done.".into()),
+    }
+}
+
+fn command(done: &Done, out: &ShellOut, room: usize) -> String {
+    let id = done.call.as_ref().map_or("", |call| call.id.as_str());
+    let mut text = format!(
+        "Chunk ID: {:06x}\nWall time: {:.4} seconds\n",
+        fingerprint(id) & 0x00ff_ffff,
+        out.wall.as_secs_f64()
+    );
+    let _ = match (out.status, exit_code(out.status)) {
+        (ShellStatus::Running { id, .. }, _) => {
+            writeln!(text, "Process running with session ID {id}")
+        }
+        (_, code) => writeln!(
+            text,
+            "Process exited with code {}",
+            code.unwrap_or_default()
+        ),
+    };
+    let tokens = out.output.bytes.div_ceil(4);
+    let _ = writeln!(text, "Original token count: {tokens}\nOutput:");
+    let asked = done
+        .call
+        .as_ref()
+        .and_then(|call| Args::of(call, TOOLS).ok())
+        .and_then(|args| args.positive("max_output_tokens"))
+        .unwrap_or(OUTPUT_TOKENS);
+    text.push_str(&output(out, tokens, asked, room));
+    if let Some(fence) = &out.fence {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(fence);
+    }
+    text
+}
+
+/// The output within its limit: head and tail half and half.
+fn output(out: &ShellOut, tokens: u64, asked: u64, room: usize) -> String {
+    let output = plain(&out.output.text);
+    let asked = usize::try_from(asked.saturating_mul(4)).unwrap_or(usize::MAX);
+    let cut = cut(
+        &output,
+        Limit {
+            bytes: asked.min(room.saturating_sub(FRAME)),
+            lines: usize::MAX,
+            head_percent: 50,
+        },
+    );
+    if !cut.split {
+        return cut.head;
+    }
+    let place = whereabouts(out);
+    let space = if place.is_empty() { "" } else { " " };
+    format!(
+        "Warning: truncated output (original token count: {tokens}){space}{place}\nTotal output lines: {}\n\n{}…{} tokens truncated…\n{}{}",
+        output.lines().count(),
+        cut.head,
+        cut.omitted_bytes.div_ceil(4),
+        cut.errors_block(),
+        cut.tail
+    )
+}
+
+/// A patch is applied inside the program, in no time that this layout could show.
+fn patched(changes: &[FileChange]) -> String {
+    format!(
+        "Exit code: 0\nWall time: 0 seconds\nOutput:\nThe patch was applied to these files:\n{}\n",
+        changed_files(changes)
+    )
+}
+
+fn patch_failed(error: &ToolError) -> String {
+    match error {
+        ToolError::Denied { .. } => format!("patch rejected: {error}"),
+        ToolError::PatchMismatch {
+            absolute,
+            expected,
+            near,
+            ..
+        } => {
+            let mut text = format!(
+                "apply_patch verification failed: these lines are not in {}:\n{expected}",
+                absolute.display()
+            );
+            if let Some(near) = near {
+                let _ = write!(text, "\nThe most similar lines are:\n{near}");
+            }
+            text
+        }
+        _ => format!("apply_patch verification failed: {error}"),
+    }
+}
