@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-pub use address::{is_local, is_loopback, ollama_host, server_root};
+pub(in crate::model) use address::normalise;
+pub use address::{is_local, is_loopback, ollama_host, server_root, with_query};
+#[cfg(target_os = "macos")]
+pub(in crate::model) use auth::output;
 
 /// The kinds of local server that are built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -337,11 +340,10 @@ fn from_entries(
     };
     let local = builtin.and_then(|b| b.local);
     let address = base_address(id, &entry, builtin, openai_base_url, env)?;
-    let base_url =
-        address::normalise(&address, wire, local).ok_or_else(|| ProviderError::BadUrl {
-            id: id.into(),
-            url: address::without_user(&address),
-        })?;
+    let base_url = normalise(&address, wire, local).ok_or_else(|| ProviderError::BadUrl {
+        id: id.into(),
+        url: address::without_user(&address),
+    })?;
     let headers = auth::headers(id, &entry, builtin, &base_url, wire, env)?;
     let own_network = local.is_some() || is_local(&base_url);
     let idle_limit = match entry.stream_idle_timeout_ms {

@@ -1,13 +1,35 @@
 //! What a local server is, what it has, and the window that it will really use.
 
-use super::provider::LocalServer;
+mod ask;
+mod choose;
+mod detect;
+mod llama_server;
+mod lmstudio;
+mod memory;
+mod ollama;
+#[cfg(test)]
+mod tests;
+mod vllm;
+mod window;
+
+use super::ModelError;
+use super::WireApi;
+use super::provider::{LocalServer, Provider};
+use crate::cancel::Cancel;
+use ask::{Ask, Server};
+
+pub use choose::{check, choose};
+pub use detect::{detect, identify, recognise};
+pub use memory::{Memory, free_memory};
+pub use window::window;
 
 /// A model as a server describes it. What it does not tell is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelInfo {
-    /// The name to ask for.
+    /// The name to ask for. A server that holds one model and ignores names tells its own.
     pub id: String,
-    /// Size of the weights in bytes.
+    /// Size of the weights in bytes; reckoned from their number and quantisation where the server
+    /// tells only these.
     pub bytes: Option<u64>,
     /// For example `30.5B`.
     pub parameters: Option<String>,
@@ -59,4 +81,131 @@ pub struct Window {
     pub request: Option<u32>,
     /// Something that the user should know: a reload, a window below the need.
     pub notice: Option<String>,
+}
+
+/// All models of a provider's server. A server that is still loading is waited for.
+///
+/// # Errors
+/// When the server does not answer, or answers with an error.
+pub fn models(provider: &Provider, cancel: &Cancel) -> Result<Vec<ModelInfo>, ModelError> {
+    list(&Server::new(provider, cancel), provider, cancel)
+}
+
+/// One model, in one round trip where the server allows (two requests at the same time). Nothing
+/// is asked of a hosted provider. A router of llama-server loads the model here, which may take
+/// minutes.
+///
+/// # Errors
+/// [`ModelError::NoModel`] with the command that installs it and the nearest names; else when the
+/// server does not answer, or answers with an error.
+pub fn describe(
+    provider: &Provider,
+    model: &str,
+    cancel: &Cancel,
+) -> Result<ModelInfo, ModelError> {
+    let server = Server::new(provider, cancel);
+    look_up(&server, provider, model, cancel)
+}
+
+/// Loads a model of LM Studio with a window of `tokens`, in place of any loaded instance of it, and
+/// describes it again. Takes as long as loading takes, at most five minutes.
+///
+/// # Errors
+/// When the server is older than 0.4.0, or cannot load the model so.
+pub fn load(
+    provider: &Provider,
+    info: &ModelInfo,
+    tokens: u32,
+    cancel: &Cancel,
+) -> Result<ModelInfo, ModelError> {
+    let window = lmstudio::load(&Server::new(provider, cancel), &info.id, tokens)?;
+    Ok(ModelInfo {
+        loaded: true,
+        loaded_window: Some(window),
+        ..info.clone()
+    })
+}
+
+/// The kind of server, which a configured provider tells by its wire if at all.
+fn kind(provider: &Provider) -> Option<LocalServer> {
+    match (provider.local, provider.wire) {
+        (None, WireApi::Ollama) => Some(LocalServer::Ollama),
+        (local, _) => local,
+    }
+}
+
+/// Where the OpenAI-style list is, from the server's root.
+fn list_path(provider: &Provider) -> &'static str {
+    if provider.wire == WireApi::Ollama || provider.base_url.ends_with("/v1") {
+        "/v1/models"
+    } else {
+        "/models"
+    }
+}
+
+fn list(ask: &dyn Ask, provider: &Provider, cancel: &Cancel) -> Result<Vec<ModelInfo>, ModelError> {
+    match kind(provider) {
+        Some(LocalServer::Ollama) => ollama::models(ask),
+        Some(LocalServer::LmStudio) => lmstudio::models(ask),
+        Some(LocalServer::LlamaServer) => llama_server::models(ask, cancel),
+        Some(LocalServer::Vllm) | None => vllm::models(ask, list_path(provider)),
+    }
+}
+
+fn look_up(
+    ask: &dyn Ask,
+    provider: &Provider,
+    model: &str,
+    cancel: &Cancel,
+) -> Result<ModelInfo, ModelError> {
+    let bare = || ModelInfo {
+        id: model.into(),
+        generates: true,
+        ..Default::default()
+    };
+    let kind = kind(provider);
+    let described = match kind {
+        Some(LocalServer::Ollama) => ollama::describe(ask, model),
+        Some(LocalServer::LlamaServer) => llama_server::describe(ask, model, cancel),
+        Some(LocalServer::LmStudio | LocalServer::Vllm) => {
+            return pick(&list(ask, provider, cancel)?, model, kind);
+        }
+        None if !provider.is_local() => return Ok(bare()),
+        // An unknown server may take names that it does not list, or have no list.
+        None => {
+            return match list(ask, provider, cancel) {
+                Ok(models) => Ok(models
+                    .into_iter()
+                    .find(|m| m.id == model)
+                    .unwrap_or_else(bare)),
+                Err(ModelError::Status {
+                    status: 404 | 405, ..
+                }) => Ok(bare()),
+                Err(e) => Err(e),
+            };
+        }
+    };
+    match described {
+        Err(ModelError::NoModel { .. } | ModelError::Status { status: 404, .. }) => {
+            pick(&list(ask, provider, cancel)?, model, kind)
+        }
+        other => other,
+    }
+}
+
+/// The model of that name in a list; whether it can call tools is the caller's question.
+fn pick(
+    models: &[ModelInfo],
+    model: &str,
+    kind: Option<LocalServer>,
+) -> Result<ModelInfo, ModelError> {
+    match check(models, model, kind) {
+        Ok(info) => Ok(info.clone()),
+        Err(ModelError::NoTools { message }) => models
+            .iter()
+            .find(|m| ollama::same_name(&m.id, model))
+            .cloned()
+            .ok_or(ModelError::NoTools { message }),
+        Err(e) => Err(e),
+    }
 }

@@ -50,7 +50,11 @@ fn split_port(text: &str) -> (&str, Option<&str>) {
 /// The base URL in the form that the wire wants: without a final slash; the server's root for
 /// `ollama`; ending in `/v1` for `messages`, and for `chat` and `responses` at a local server, all
 /// of which have these APIs there. `None` when it is not an http or https URL.
-pub(super) fn normalise(url: &str, wire: WireApi, local: Option<LocalServer>) -> Option<String> {
+pub(in crate::model) fn normalise(
+    url: &str,
+    wire: WireApi,
+    local: Option<LocalServer>,
+) -> Option<String> {
     let url = url.trim().trim_end_matches('/');
     let (scheme, _) = url.split_once("://")?;
     let uri = url.parse::<Uri>().ok()?;
@@ -141,4 +145,28 @@ pub fn is_local(url: &str) -> bool {
                     .any(|suffix| host.ends_with(suffix))
         }
     }
+}
+
+/// The URL with `query` added, each name and value percent-encoded.
+pub fn with_query(url: &str, query: &[(String, String)]) -> String {
+    let mut out = url.to_string();
+    for (name, value) in query {
+        out.push(if out.contains('?') { '&' } else { '?' });
+        out.push_str(&percent(name));
+        out.push('=');
+        out.push_str(&percent(value));
+    }
+    out
+}
+
+/// Percent-encodes all but the unreserved characters of RFC 3986.
+fn percent(text: &str) -> String {
+    text.bytes()
+        .map(|b| match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(b).to_string()
+            }
+            _ => format!("%{b:02X}"),
+        })
+        .collect()
 }

@@ -1,0 +1,191 @@
+//! Which server answers at an address. The shape of its JSON decides, never the port or the status.
+
+use super::ask::{Ask, PROBE, Server, text};
+use super::{Found, lmstudio};
+use crate::cancel::Cancel;
+use crate::model::provider::{BUILTIN, LocalServer, Provider, normalise, server_root};
+use crate::model::{ModelError, WireApi};
+use serde_json::Value;
+use std::thread;
+
+/// One question, and how the right server's answer is known; it gives the version if it has one.
+struct Probe {
+    server: LocalServer,
+    path: &'static str,
+    read: fn(&Value) -> Option<Option<String>>,
+}
+
+/// The questions for an arbitrary address, in their order.
+const PROBES: [Probe; 5] = [
+    Probe {
+        server: LocalServer::LmStudio,
+        path: "/api/v1/models",
+        read: |v| lmstudio::read_v1(v).map(|_| None),
+    },
+    Probe {
+        server: LocalServer::LlamaServer,
+        path: "/props",
+        read: |v| {
+            v.get("default_generation_settings")?;
+            Some(text(v, "/build_info"))
+        },
+    },
+    Probe {
+        server: LocalServer::Ollama,
+        path: "/api/version",
+        read: |v| text(v, "/version").map(Some),
+    },
+    Probe {
+        server: LocalServer::LmStudio,
+        path: "/api/v0/models",
+        read: |v| lmstudio::read_v0(v).map(|_| None),
+    },
+    Probe {
+        server: LocalServer::Vllm,
+        path: "/version",
+        read: |v| text(v, "/version").map(Some),
+    },
+];
+
+/// Every server that answers at one of the candidates' addresses, in their order. All are asked at
+/// the same time, each first for what it is expected to be. An address that two of them share
+/// counts once.
+pub fn detect(candidates: &[Provider], cancel: &Cancel) -> Vec<Found> {
+    let answers: Vec<Option<Found>> = thread::scope(|s| {
+        let threads: Vec<_> = candidates
+            .iter()
+            .map(|c| s.spawn(move || identify(c, cancel)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().ok().flatten())
+            .collect()
+    });
+    let mut found: Vec<Found> = Vec::new();
+    for server in answers.into_iter().flatten() {
+        let root = server_root(&server.base_url);
+        if found.iter().all(|f| server_root(&f.base_url) != root) {
+            found.push(server);
+        }
+    }
+    found
+}
+
+/// What kind of server a provider's address belongs to; `None` when nothing answers, or nothing
+/// that is known (a server that wants a key answers nothing without it).
+pub fn identify(provider: &Provider, cancel: &Cancel) -> Option<Found> {
+    let (server, version) = probe(&Server::new(provider, cancel), provider.local)?;
+    let wire = BUILTIN
+        .iter()
+        .find(|b| b.local == Some(server))
+        .map_or(WireApi::Chat, |b| b.wire);
+    Some(Found {
+        server,
+        base_url: normalise(server_root(&provider.base_url), wire, Some(server))?,
+        version,
+    })
+}
+
+/// The provider with the kind of its server filled in, when it is a configured one on the user's
+/// own machine or network. Its wire and address stay as configured.
+pub fn recognise(mut provider: Provider, cancel: &Cancel) -> Provider {
+    if provider.local.is_none() && provider.is_local() {
+        provider.local = identify(&provider, cancel).map(|found| found.server);
+    }
+    provider
+}
+
+fn probe(ask: &dyn Ask, expected: Option<LocalServer>) -> Option<(LocalServer, Option<String>)> {
+    let (first, rest): (Vec<_>, Vec<_>) = PROBES.iter().partition(|p| Some(p.server) == expected);
+    for probe in first.into_iter().chain(rest) {
+        match ask.get(probe.path, PROBE) {
+            Ok(answer) => {
+                if answer.get("error").is_none()
+                    && let Some(version) = (probe.read)(&answer)
+                {
+                    return Some((probe.server, version));
+                }
+            }
+            // llama-server says 503 to everything until its model is in memory.
+            Err(ModelError::Status {
+                status: 503,
+                message,
+                ..
+            }) if message.contains("Loading model") => {
+                return Some((LocalServer::LlamaServer, None));
+            }
+            Err(
+                ModelError::Unreachable { .. } | ModelError::Interrupted | ModelError::Idle { .. },
+            ) => {
+                return None;
+            }
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Fake, status};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_shape_decides() {
+        let kind = |fake: Fake| probe(&fake, None);
+        let ollama = Fake::new(&[("/api/version", json!({"version": "0.14.0"}))]);
+        assert_eq!(
+            kind(ollama),
+            Some((LocalServer::Ollama, Some("0.14.0".into())))
+        );
+        let llama = Fake::new(&[(
+            "/props",
+            json!({"default_generation_settings": {"n_ctx": 8192}, "build_info": "b6000-abc"}),
+        )]);
+        assert_eq!(
+            kind(llama),
+            Some((LocalServer::LlamaServer, Some("b6000-abc".into())))
+        );
+        let vllm = Fake::new(&[("/version", json!({"version": "0.11.0"}))]);
+        assert_eq!(kind(vllm), Some((LocalServer::Vllm, Some("0.11.0".into()))));
+        let studio = Fake::new(&[(
+            "/api/v0/models",
+            json!({"object": "list", "data": [{"id": "m", "state": "loaded"}]}),
+        )]);
+        assert_eq!(kind(studio), Some((LocalServer::LmStudio, None)));
+        assert_eq!(
+            kind(Fake::new(&[("/v1/models", json!({"data": []}))])),
+            None
+        );
+    }
+
+    #[test]
+    fn an_answer_of_200_proves_nothing() {
+        // LM Studio says 200 to unknown paths, with an error inside.
+        let error = json!({"error": "Unexpected endpoint or method. (GET /props)"});
+        let fake = Fake::new(&[
+            ("/props", error.clone()),
+            ("/api/version", error),
+            ("/api/v1/models", json!({"models": []})),
+        ]);
+        assert_eq!(
+            probe(&fake, Some(LocalServer::Ollama)),
+            Some((LocalServer::LmStudio, None))
+        );
+    }
+
+    #[test]
+    fn a_loading_llama_server_is_one() {
+        let fake = Fake::new(&[]).failing("/api/version", status(503, "Loading model"));
+        let found = probe(&fake, Some(LocalServer::Ollama));
+        assert_eq!(found, Some((LocalServer::LlamaServer, None)));
+    }
+
+    #[test]
+    fn nothing_there_is_asked_once() {
+        let fake = Fake::new(&[]).down();
+        assert_eq!(probe(&fake, None), None);
+        assert_eq!(fake.asked().len(), 1);
+    }
+}
