@@ -150,7 +150,12 @@ mod tests {
             // Tabs as written, two spaces in the file.
             ("\ta\n\t\tb", "  a\n    b", "\ta\n\t\t\tc", "  a\n      c"),
             // The common indentation was left out.
-            ("a:\n    b", "        a:\n            b", "a:\n    c\n\nd", "        a:\n            c\n\n        d"),
+            (
+                "a:\n    b",
+                "        a:\n            b",
+                "a:\n    c\n\nd",
+                "        a:\n            c\n\n        d",
+            ),
             // Four as written, two in the file, one level shown.
             ("    a", "x\n  a", "    a\n    b", "  a\n  b"),
             // One level further out than anything shown.

@@ -186,7 +186,7 @@ impl<'a> Block<'a> {
 }
 
 /// True when two lines are the same after `cut`, and after [`ascii`] if `plain`.
-fn same_line<'a>(a: &'a str, b: &'a str, plain: bool, cut: fn(&'a str) -> &'a str) -> bool {
+pub fn same_line<'a>(a: &'a str, b: &'a str, plain: bool, cut: fn(&'a str) -> &'a str) -> bool {
     let (a, b) = (cut(a), cut(b));
     a == b || (plain && a.chars().map(ascii).eq(b.chars().map(ascii)))
 }

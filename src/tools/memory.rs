@@ -46,27 +46,30 @@ impl FileMemory {
         }
     }
 
-    /// Notes that the model was given `lines` lines from `first` on. True when it was given the
-    /// same stretch of the same content before.
-    pub fn read(&mut self, path: &Path, content: &[u8], first: usize, lines: usize) -> bool {
-        let stretch = (first, lines);
-        match self.files.get_mut(&key(path)) {
-            Some(seen) if seen.is(content) => {
-                if seen.given.contains(&stretch) {
-                    return true;
+    /// Notes that the model read the file, and which stretch it was given: first line and number
+    /// of lines; `None` when the stretch ends inside a line. True when it was given the same
+    /// stretch of the same content before.
+    pub fn read(&mut self, path: &Path, content: &[u8], stretch: Option<(usize, usize)>) -> bool {
+        let seen = self
+            .files
+            .entry(key(path))
+            .and_modify(|seen| {
+                if !seen.is(content) {
+                    *seen = Seen::of(content);
                 }
-                if seen.given.len() >= STRETCHES {
-                    seen.given.remove(0);
-                }
-                seen.given.push(stretch);
+            })
+            .or_insert_with(|| Seen::of(content));
+        let Some(stretch) = stretch else {
+            return false;
+        };
+        let repeated = seen.given.contains(&stretch);
+        if !repeated {
+            if seen.given.len() >= STRETCHES {
+                seen.given.remove(0);
             }
-            _ => {
-                let mut seen = Seen::of(content);
-                seen.given.push(stretch);
-                self.files.insert(key(path), seen);
-            }
+            seen.given.push(stretch);
         }
-        false
+        repeated
     }
 
     /// Notes that the model itself gave the file this content.
@@ -123,15 +126,15 @@ mod tests {
         let mut memory = FileMemory::default();
         let path = Path::new("/w/a.txt");
         assert_eq!(memory.standing(path, b"one"), Standing::Unknown);
-        assert!(!memory.read(path, b"one", 1, 1));
+        assert!(!memory.read(path, b"one", Some((1, 1))));
         let stored = serde_json::to_string(&memory).expect("plain data");
         let mut memory: FileMemory = serde_json::from_str(&stored).expect("its own text");
         assert_eq!(memory.standing(path, b"one"), Standing::Unchanged);
         assert_eq!(memory.standing(path, b"two"), Standing::Changed);
-        assert!(memory.read(path, b"one", 1, 1));
-        assert!(!memory.read(path, b"two", 1, 1), "another content");
+        assert!(memory.read(path, b"one", Some((1, 1))));
+        assert!(!memory.read(path, b"two", Some((1, 1))), "another content");
         memory.forget_given();
-        assert!(!memory.read(path, b"two", 1, 1));
+        assert!(!memory.read(path, b"two", Some((1, 1))));
         assert_eq!(memory.standing(path, b"two"), Standing::Unchanged);
     }
 }

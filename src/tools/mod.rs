@@ -1,8 +1,184 @@
 //! What an action does to the world. Each tool exists once, whatever a harness calls it.
+//!
+//! [`Workbench::run`] is the only entry. The tools are methods of the workbench, a file per kind;
+//! they give back an [`Outcome`] or a [`ToolError`](action::ToolError) and never words of a harness.
 
 pub mod action;
+mod background;
+mod edit;
+mod files;
+mod image;
 mod indent;
 mod matching;
 mod memory;
+mod output;
+mod patch;
+mod search;
+mod shell;
 mod text;
 mod undo;
+
+use crate::cancel::Cancel;
+use crate::sandbox::gate::Gate;
+use crate::sandbox::{Lift, Sandbox};
+use action::{Action, Outcome};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub use background::{Job, JobEnd};
+pub use memory::FileMemory;
+pub use patch::touched as patch_paths;
+pub use shell::shell_argv;
+
+/// What a workbench needs to know.
+pub struct Setup {
+    /// The session's folder, absolute.
+    pub cwd: PathBuf,
+    /// The fence around commands.
+    pub sandbox: Sandbox,
+    /// The gate of the file tools.
+    pub gate: Gate,
+    /// The folder for whole outputs; made when first needed.
+    pub outputs: PathBuf,
+    /// The environment of commands, already filtered.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The user's shell.
+    pub shell: PathBuf,
+}
+
+/// Where actions are done: the tools with what they remember.
+pub struct Workbench {
+    setup: Setup,
+    cwd: PathBuf,
+    memory: FileMemory,
+    undo: undo::Undo,
+    jobs: background::Jobs,
+}
+
+impl Workbench {
+    /// A workbench on which nothing was done yet.
+    pub fn new(setup: Setup) -> Self {
+        Workbench {
+            cwd: setup.cwd.clone(),
+            setup,
+            memory: FileMemory::default(),
+            undo: undo::Undo::default(),
+            jobs: background::Jobs::default(),
+        }
+    }
+
+    /// Does one action.
+    ///
+    /// `lift` is what an approval lifts of the policy for it. `room` is how many bytes of text the
+    /// model will see of it: reads are cut to that, and larger output of a command is also saved
+    /// to a file. `progress` gets the output of a command while it runs.
+    pub fn run(
+        &mut self,
+        action: &Action,
+        lift: &Lift,
+        room: usize,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(&str),
+    ) -> Outcome {
+        let done = match action {
+            Action::Read {
+                path,
+                first,
+                lines,
+                max_bytes,
+            } => self.read(path, *first, *lines, (*max_bytes).min(room)),
+            Action::Write {
+                path,
+                content,
+                rule,
+            } => self.write(path, content, *rule, lift),
+            Action::Edit {
+                path,
+                edits,
+                base,
+                unique,
+                passes,
+                read_first,
+                may_create,
+            } => {
+                let edit = edit::Edit {
+                    edits,
+                    base: *base,
+                    unique: *unique,
+                    passes,
+                    may_create: *may_create,
+                };
+                self.edit(path, &edit, *read_first, lift)
+            }
+            Action::Insert { path, after, text } => self.insert(path, *after, text, lift),
+            Action::Patch { text, dir } => self.patch(text, dir.as_deref(), lift),
+            Action::UndoEdit { path } => self.undo_edit(path, lift),
+            Action::List {
+                path,
+                ignore,
+                respect_ignore,
+                limit,
+            } => self.list(path, ignore, *respect_ignore, *limit, cancel),
+            Action::Glob {
+                pattern,
+                path,
+                limit,
+            } => self.glob(pattern, path.as_deref(), *limit, cancel),
+            Action::Grep {
+                pattern,
+                path,
+                include,
+                ignore_case,
+                context,
+                limit,
+            } => {
+                let query = search::Query {
+                    pattern,
+                    include: include.as_deref(),
+                    ignore_case: *ignore_case,
+                    context: *context,
+                    limit: *limit,
+                };
+                self.grep(&query, path.as_deref(), cancel)
+            }
+            Action::Shell(shell) => self.shell(shell, lift, room, cancel, progress),
+            Action::ShellInput { id, chars, wait } => {
+                self.shell_input(*id, chars, *wait, cancel, progress)
+            }
+            Action::ShellStop { id } => self.shell_stop(*id),
+            Action::ViewImage { path } => self.view_image(path),
+            Action::Plan { .. } => Ok(Outcome::Planned),
+            Action::Finish { .. } => Ok(Outcome::Finished),
+        };
+        done.unwrap_or_else(Outcome::Failed)
+    }
+
+    /// What the model has read and written.
+    pub fn memory(&self) -> &FileMemory {
+        &self.memory
+    }
+
+    /// Restores what the model has read and written before a resume, or after old results left
+    /// the conversation.
+    pub fn set_memory(&mut self, memory: FileMemory) {
+        self.memory = memory;
+    }
+
+    /// The folder in which the next command starts. It differs from the session's folder after a
+    /// command whose folder persists; relative paths start here too.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// A path as the gate takes it: a relative one starts in [`Workbench::cwd`].
+    fn from_cwd(&self, path: &str) -> String {
+        if self.cwd == self.setup.cwd || path.starts_with('~') || Path::new(path).is_absolute() {
+            path.into()
+        } else {
+            self.cwd.join(path).to_string_lossy().into_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

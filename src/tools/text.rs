@@ -171,16 +171,8 @@ mod tests {
             (b"a\nb", "a\nc", b"a\nc"),
             (b"a\r\nb\r\n", "a\nc\nb\n", b"a\r\nc\r\nb\r\n"),
             (b"\xef\xbb\xbfa\r\nb", "x\nb", b"\xef\xbb\xbfx\r\nb"),
-            (
-                b"a\r\nb\nc\nd\r\n",
-                "a\nb\nnew\nd\n",
-                b"a\r\nb\nnew\nd\r\n",
-            ),
-            (
-                b"a\r\nb\r\nc\n",
-                "a\nnew\nb\nc\n",
-                b"a\r\nnew\r\nb\r\nc\n",
-            ),
+            (b"a\r\nb\nc\nd\r\n", "a\nb\nnew\nd\n", b"a\r\nb\nnew\nd\r\n"),
+            (b"a\r\nb\r\nc\n", "a\nnew\nb\nc\n", b"a\r\nnew\r\nb\r\nc\n"),
         ];
         for (file, text, want) in cases {
             let form = Text::decode(file).expect("text");

@@ -16,9 +16,30 @@ fn a_text_is_found_in_the_closest_way() {
     for (text, old, new, want, count, pass) in [
         ("a b a", "a", "c", "c b c", 2, None),
         // Exact wins over everything looser.
-        ("x = 'a'\nx = ‘a’\n", "'a'", "'b'", "x = 'b'\nx = ‘a’\n", 1, None),
-        ("é “q” – x\n", "\"q\" - x", "\"r\"", "é \"r\"\n", 1, Some(Punctuation)),
-        ("a \u{a0}b “c” d\n", "\"c\"", "e", "a \u{a0}b e d\n", 1, Some(Punctuation)),
+        (
+            "x = 'a'\nx = ‘a’\n",
+            "'a'",
+            "'b'",
+            "x = 'b'\nx = ‘a’\n",
+            1,
+            None,
+        ),
+        (
+            "é “q” – x\n",
+            "\"q\" - x",
+            "\"r\"",
+            "é \"r\"\n",
+            1,
+            Some(Punctuation),
+        ),
+        (
+            "a \u{a0}b “c” d\n",
+            "\"c\"",
+            "e",
+            "a \u{a0}b e d\n",
+            1,
+            Some(Punctuation),
+        ),
         ("a  \nb\n", "a\nb\n", "c\n", "c\n", 1, Some(TrailingSpace)),
         ("a\nb\n", "a  \nb", "c", "c\n", 1, Some(TrailingSpace)),
         ("a\nb", "a \nb\n", "c\n", "c", 1, Some(TrailingSpace)),
@@ -32,8 +53,22 @@ fn a_text_is_found_in_the_closest_way() {
             1,
             Some(Indentation),
         ),
-        ("say(\"a\")\n", "say(\\\"a\\\")", "say(\\\"b\\\")", "say(\"b\")\n", 1, Some(Escapes)),
-        ("a\n\tb\n", "a\\n\\tb", "a\\n\\tc", "a\n\tc\n", 1, Some(Escapes)),
+        (
+            "say(\"a\")\n",
+            "say(\\\"a\\\")",
+            "say(\\\"b\\\")",
+            "say(\"b\")\n",
+            1,
+            Some(Escapes),
+        ),
+        (
+            "a\n\tb\n",
+            "a\\n\\tb",
+            "a\\n\\tc",
+            "a\n\tc\n",
+            1,
+            Some(Escapes),
+        ),
         // Only the quotes are escaped: the \n inside the string stays.
         (
             "p(\"a\\n\")\n",
@@ -44,7 +79,14 @@ fn a_text_is_found_in_the_closest_way() {
             Some(Escapes),
         ),
         // Numbers of a listing.
-        ("a\n  b\n", "1| a\n2|   b\n", "1| a\n2| c\n", "a\nc\n", 1, None),
+        (
+            "a\n  b\n",
+            "1| a\n2|   b\n",
+            "1| a\n2| c\n",
+            "a\nc\n",
+            1,
+            None,
+        ),
         ("a\n  b\n", "     1\ta\n     2\t  b", "a", "a\n", 1, None),
         ("x\na\n  b\n", "2→a\n3→  b", "2→c", "x\nc\n", 1, None),
         // Numbers that do not count up belong to the text.
@@ -67,7 +109,11 @@ fn a_loose_match_in_two_places_names_both() {
 
 #[test]
 fn only_the_ways_that_are_allowed_are_tried() {
-    assert!(find("\ta\n", "    a\n", "b", &[Pass::TrailingSpace]).places.is_empty());
+    assert!(
+        find("\ta\n", "    a\n", "b", &[Pass::TrailingSpace])
+            .places
+            .is_empty()
+    );
     assert!(find("“a”", "\"a\"", "b", &[]).places.is_empty());
 }
 
@@ -75,7 +121,10 @@ fn only_the_ways_that_are_allowed_are_tried() {
 fn the_most_similar_lines_are_shown_with_their_numbers() {
     let text = "import os\n\ndef longest_run(days):\n    best = 0\n    return best\n";
     let got = near(text, "def longest_runs(day):\n    best = 1\n");
-    assert_eq!(got.as_deref(), Some("3| def longest_run(days):\n4|     best = 0"));
+    assert_eq!(
+        got.as_deref(),
+        Some("3| def longest_run(days):\n4|     best = 0")
+    );
     assert_eq!(near(text, "SELECT * FROM zxcv"), None);
     assert_eq!(near("", "a"), None);
 }

@@ -1,0 +1,66 @@
+//! Pictures that a model asks to see.
+
+use super::Workbench;
+use super::action::{Outcome, ToolError};
+use crate::model::Part;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// The largest picture, in bytes.
+const LIMIT: u64 = 10 << 20;
+
+impl Workbench {
+    pub(super) fn view_image(&mut self, shown: &str) -> Result<Outcome, ToolError> {
+        let path = self.existing(shown)?;
+        let failed = |e| ToolError::Other(format!("{shown} could not be read: {e}"));
+        let meta = path.metadata().map_err(failed)?;
+        if meta.is_dir() {
+            return Err(ToolError::IsFolder { path: shown.into() });
+        }
+        if meta.len() > LIMIT {
+            return Err(ToolError::TooLarge {
+                path: shown.into(),
+                bytes: meta.len(),
+                limit: LIMIT,
+            });
+        }
+        let bytes = self.setup.gate.read(&path, LIMIT).map_err(failed)?;
+        let media_type = media_type(&bytes).ok_or_else(|| {
+            ToolError::Other(format!(
+                "{shown} is not a picture that can be shown; PNG, JPEG, GIF and WebP are"
+            ))
+        })?;
+        Ok(Outcome::Image {
+            path,
+            part: Part::Image {
+                media_type: media_type.into(),
+                data: STANDARD.encode(bytes),
+            },
+        })
+    }
+}
+
+/// The media type by the first bytes, whatever the file is called.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        _ => None,
+    }
+}

@@ -1,0 +1,433 @@
+//! What a command prints: read by a thread, held in bounded memory, kept whole in a file.
+
+use super::action::Output;
+use super::text::head;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{PipeReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// Bytes held of an output: half for its beginning, half for its end.
+const HELD: usize = 1 << 20;
+/// Above this many bytes the whole output goes to a file, however much room there is.
+const FILE_FROM: usize = 30 << 10;
+/// The most bytes of such a file.
+const FILE_LIMIT: usize = 64 << 20;
+/// The most bytes of live output that wait for somebody to look.
+const LIVE: usize = 64 << 10;
+
+/// The output of a running command, filled by a thread until its end.
+pub struct Stream(Arc<Mutex<Capture>>);
+
+impl Stream {
+    /// Begins to read. The thread ends with the last writer of the pipe, or, if that outlives
+    /// the command, with its first output after the stream was dropped.
+    pub fn read(mut pipe: PipeReader, capture: Capture) -> Self {
+        let shared = Arc::new(Mutex::new(capture));
+        let theirs = Arc::downgrade(&shared);
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let read = match pipe.read(&mut buffer) {
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                    read => read.unwrap_or(0),
+                };
+                let Some(capture) = theirs.upgrade() else {
+                    return;
+                };
+                let mut capture = lock(&capture);
+                if read == 0 {
+                    capture.finish();
+                    return;
+                }
+                capture.push(&buffer[..read]);
+            }
+        });
+        Stream(shared)
+    }
+
+    /// What came since the last look, for a person who watches; nothing that the model loses.
+    pub fn live(&self) -> String {
+        std::mem::take(&mut lock(&self.0).live)
+    }
+
+    /// Waits until everything is read, but not longer than `limit`.
+    pub fn drain(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        while !lock(&self.0).ended && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Everything since the last call.
+    pub fn take(&self) -> Output {
+        lock(&self.0).take()
+    }
+
+    /// What the hidden end marker said.
+    pub fn marked(&self) -> Option<String> {
+        lock(&self.0).marker.as_ref()?.found()
+    }
+}
+
+fn lock(shared: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Collects the bytes of one command.
+pub struct Capture {
+    marker: Option<Marker>,
+    /// Bytes of a character that is not complete yet.
+    partial: Vec<u8>,
+    live: String,
+    unread: HeadTail,
+    whole: Whole,
+    ended: bool,
+}
+
+impl Capture {
+    /// `room`: the bytes that the model will see; `folder`: where a larger output goes.
+    pub fn new(room: usize, folder: &Path, marker: Option<Marker>) -> Self {
+        Capture {
+            marker,
+            partial: Vec::new(),
+            live: String::new(),
+            unread: HeadTail::default(),
+            whole: Whole {
+                folder: folder.to_path_buf(),
+                from: room.min(FILE_FROM),
+                file: None,
+                left: FILE_LIMIT,
+            },
+            ended: false,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match &mut self.marker {
+            Some(marker) => {
+                let plain = marker.filter(bytes);
+                self.decode(&plain, false);
+            }
+            None => self.decode(bytes, false),
+        }
+    }
+
+    fn finish(&mut self) {
+        let rest = self.marker.as_mut().map_or(Vec::new(), Marker::rest);
+        self.decode(&rest, true);
+        self.ended = true;
+    }
+
+    /// Bytes to text: what is not UTF-8 and zero bytes become visible signs, because the text
+    /// goes into JSON and into a file that has to be readable as text.
+    fn decode(&mut self, bytes: &[u8], last: bool) {
+        let mut all = std::mem::take(&mut self.partial);
+        all.extend_from_slice(bytes);
+        let whole = if last { all.len() } else { complete(&all) };
+        let text = String::from_utf8_lossy(&all[..whole]).replace('\0', "\u{2400}");
+        self.partial = all[whole..].to_vec();
+        if text.is_empty() {
+            return;
+        }
+        self.live.push_str(&text);
+        if self.live.len() > LIVE {
+            let mut from = self.live.len() - LIVE;
+            while !self.live.is_char_boundary(from) {
+                from += 1;
+            }
+            self.live.drain(..from);
+        }
+        self.whole.push(&self.unread, &text);
+        self.unread.push(&text);
+    }
+
+    fn take(&mut self) -> Output {
+        let unread = std::mem::take(&mut self.unread);
+        Output {
+            bytes: unread.total,
+            text: unread.text(),
+            file: self.whole.close(),
+        }
+    }
+}
+
+/// How many bytes at the beginning are complete characters, or broken beyond repair.
+fn complete(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(3);
+    for (at, byte) in bytes.iter().enumerate().skip(tail).rev() {
+        let needs = match byte {
+            0xc2..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf4 => 4,
+            0x80..=0xbf => continue,
+            _ => break,
+        };
+        if bytes.len() - at < needs {
+            return at;
+        }
+        break;
+    }
+    bytes.len()
+}
+
+/// The beginning and the end of a text of any length.
+#[derive(Default)]
+struct HeadTail {
+    head: String,
+    head_full: bool,
+    tail: VecDeque<u8>,
+    total: u64,
+}
+
+impl HeadTail {
+    fn push(&mut self, text: &str) {
+        self.total += text.len() as u64;
+        let mut rest = text;
+        if !self.head_full {
+            let first = head(text, HELD / 2 - self.head.len());
+            self.head.push_str(first);
+            rest = &text[first.len()..];
+            self.head_full = !rest.is_empty();
+        }
+        self.tail.extend(rest.as_bytes());
+        let over = self.tail.len().saturating_sub(HELD / 2);
+        self.tail.drain(..over);
+    }
+
+    fn text(mut self) -> String {
+        let bytes = self.tail.make_contiguous();
+        let start = bytes.iter().take_while(|b| **b & 0xc0 == 0x80).count();
+        let tail = String::from_utf8_lossy(&bytes[start..]);
+        let left_out = self.total - (self.head.len() + tail.len()) as u64;
+        if left_out > 0 {
+            self.head
+                .push_str(&format!("\n[{left_out} bytes left out]\n"));
+        }
+        self.head + &tail
+    }
+}
+
+/// The file that holds the whole of an output once it is large.
+struct Whole {
+    folder: PathBuf,
+    from: usize,
+    file: Option<(PathBuf, File)>,
+    /// Bytes that may still be written; 0 also after a failure.
+    left: usize,
+}
+
+impl Whole {
+    /// Takes the next text, after everything that `so_far` holds.
+    fn push(&mut self, so_far: &HeadTail, text: &str) {
+        if self.file.is_none() && self.left > 0 && so_far.total as usize + text.len() > self.from {
+            self.file = create(&self.folder);
+            if self.file.is_none() {
+                self.left = 0;
+            }
+            self.write(&so_far.head);
+        }
+        self.write(text);
+    }
+
+    fn write(&mut self, text: &str) {
+        let Some((path, file)) = &mut self.file else {
+            return;
+        };
+        if self.left == 0 {
+            return;
+        }
+        let part = head(text, self.left);
+        self.left -= part.len();
+        let mut written = file.write_all(part.as_bytes());
+        if part.len() < text.len() {
+            self.left = 0;
+            written = written.and_then(|()| file.write_all(b"\n[the rest was not kept]\n"));
+        }
+        if written.is_err() {
+            // Half a file would pass for a whole one.
+            let _ = fs::remove_file(path);
+            self.file = None;
+            self.left = 0;
+        }
+    }
+
+    fn close(&mut self) -> Option<PathBuf> {
+        self.left = FILE_LIMIT;
+        self.file.take().map(|(path, _)| path)
+    }
+}
+
+/// A new file that only its owner can read.
+fn create(folder: &Path) -> Option<(PathBuf, File)> {
+    let mut make = fs::DirBuilder::new();
+    make.recursive(true);
+    let mut open = fs::OpenOptions::new();
+    open.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        make.mode(0o700);
+        open.mode(0o600);
+    }
+    make.create(folder).ok()?;
+    let path = folder.join(format!("output-{}.txt", Uuid::now_v7()));
+    let file = open.open(&path).ok()?;
+    Some((path, file))
+}
+
+/// A word in the output that neither the model nor a person sees: what stands between it and a
+/// record separator is told to the program.
+pub struct Marker {
+    start: Vec<u8>,
+    held: Vec<u8>,
+    found: Option<Vec<u8>>,
+    /// The end of the found text has not come yet.
+    open: bool,
+}
+
+/// The longest text after a marker, in bytes: a path.
+const MARKED: usize = 4 << 10;
+const SEPARATOR: u8 = 0x1e;
+
+impl Marker {
+    /// A marker with a word that no output holds by chance.
+    pub fn new() -> (Self, String) {
+        let word = Uuid::now_v7().simple().to_string();
+        let mut start = vec![SEPARATOR];
+        start.extend_from_slice(word.as_bytes());
+        let marker = Marker {
+            start,
+            held: Vec::new(),
+            found: None,
+            open: false,
+        };
+        (marker, word)
+    }
+
+    fn found(&self) -> Option<String> {
+        let found = self.found.as_ref().filter(|_| !self.open)?;
+        Some(String::from_utf8_lossy(found).into_owned())
+    }
+
+    /// The bytes without marker and text; what could be its beginning is held back.
+    fn filter(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::with_capacity(bytes.len());
+        for &byte in bytes {
+            if self.open {
+                let text = self.found.get_or_insert_default();
+                if byte == SEPARATOR || text.len() >= MARKED {
+                    self.open = false;
+                } else {
+                    text.push(byte);
+                }
+                continue;
+            }
+            if self.held.is_empty() && byte != SEPARATOR {
+                plain.push(byte);
+                continue;
+            }
+            self.held.push(byte);
+            if !self.start.starts_with(&self.held) {
+                // Another separator may begin the marker anew.
+                self.held.pop();
+                plain.append(&mut self.held);
+                if byte == SEPARATOR {
+                    self.held.push(byte);
+                } else {
+                    plain.push(byte);
+                }
+            } else if self.held.len() == self.start.len() {
+                self.held.clear();
+                self.found = Some(Vec::new());
+                self.open = true;
+            }
+        }
+        plain
+    }
+
+    fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture(room: usize, folder: &Path, pieces: &[&[u8]]) -> Capture {
+        let mut capture = Capture::new(room, folder, None);
+        for piece in pieces {
+            capture.push(piece);
+        }
+        capture.finish();
+        capture
+    }
+
+    #[test]
+    fn bytes_become_text_wherever_they_are_cut() {
+        let nowhere = Path::new("/nonexistent");
+        for (pieces, want) in [
+            (vec![&b"caf\xc3"[..], b"\xa9\n"], "café\n"),
+            (vec![b"\xf0\x9f", b"\x98", b"\x80"], "😀"),
+            (vec![b"a\xff", b"b\0c"], "a\u{fffd}b\u{2400}c"),
+            (vec![b"a\xe2\x82"], "a\u{fffd}"),
+        ] {
+            let out = capture(1000, nowhere, &pieces).take();
+            assert_eq!(out.text, want);
+            assert_eq!(out.file, None);
+        }
+    }
+
+    #[test]
+    fn a_large_output_is_held_in_part_and_kept_whole() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let lines: Vec<String> = (0..400_000).map(|i| format!("{i:07}\n")).collect();
+        let all = lines.concat();
+        let mut capture = capture(2000, dir.path(), &[b"first\n", all.as_bytes()]);
+        let out = capture.take();
+        assert_eq!(out.bytes, 6 + 3_200_000);
+        assert!(out.text.starts_with("first\n0000000\n"));
+        assert!(out.text.ends_with("0399999\n"));
+        let left_out = 6 + 3_200_000 - HELD;
+        assert!(
+            out.text
+                .contains(&format!("\n[{left_out} bytes left out]\n"))
+        );
+        let file = out.file.expect("a file");
+        assert_eq!(
+            fs::read_to_string(&file).expect("text"),
+            format!("first\n{all}")
+        );
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = file.metadata().expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        capture.push(b"next");
+        let next = capture.take();
+        assert_eq!(
+            (next.text.as_str(), next.bytes, next.file),
+            ("next", 4, None)
+        );
+    }
+
+    #[test]
+    fn the_marker_is_taken_out_wherever_it_is_cut() {
+        let (_, word) = Marker::new();
+        let text = format!("a\x1eb\x1e\x1e{word}/tmp/x y\x1ez").into_bytes();
+        for cut in 0..text.len() {
+            let mut marker = Marker::new().0;
+            marker.start = [&[SEPARATOR], word.as_bytes()].concat();
+            let mut plain = marker.filter(&text[..cut]);
+            plain.extend(marker.filter(&text[cut..]));
+            plain.extend(marker.rest());
+            assert_eq!(plain, b"a\x1eb\x1ez");
+            assert_eq!(marker.found().as_deref(), Some("/tmp/x y"));
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Patches in the Codex format: several files, all or nothing.
+
+mod parse;
+mod place;
+
+use super::Workbench;
+use super::action::{ChangeKind, FileChange, Outcome, Pass, ToolError};
+use super::files::{Knows, changed};
+use super::matching;
+use super::memory::Standing;
+use super::text::Text;
+use crate::sandbox::Lift;
+use parse::{Chunk, Deed, Section};
+use std::path::{Path, PathBuf};
+
+/// The paths that a patch touches, as written: of each section, then where it moves to. For the
+/// decision whether the patch may be applied.
+pub fn touched(text: &str) -> Result<Vec<String>, ToolError> {
+    let mut paths = Vec::new();
+    for section in parse::parse(text)? {
+        paths.push(section.path);
+        if let Deed::Update {
+            move_to: Some(to), ..
+        } = section.deed
+        {
+            paths.push(to);
+        }
+    }
+    Ok(paths)
+}
+
+/// One file as the sections read so far leave it.
+struct Planned {
+    path: PathBuf,
+    shown: String,
+    /// Its bytes on the disk; `None`: no file.
+    before: Option<Vec<u8>>,
+    /// Its bytes after the patch; `None`: no file.
+    after: Option<Vec<u8>>,
+    moved_to: Option<(PathBuf, String)>,
+    places: usize,
+    pass: Option<Pass>,
+    knows: Knows,
+}
+
+impl Workbench {
+    pub(super) fn patch(
+        &mut self,
+        text: &str,
+        dir: Option<&str>,
+        lift: &Lift,
+    ) -> Result<Outcome, ToolError> {
+        let mut plan: Vec<Planned> = Vec::new();
+        for section in parse::parse(text)? {
+            self.plan(section, dir, lift, &mut plan)?;
+        }
+        let mut done: Vec<(PathBuf, Option<Vec<u8>>, Option<Vec<u8>>)> = Vec::new();
+        for file in &plan {
+            for (path, before, after) in file.writes() {
+                if let (Some((to, _)), Some(_)) = (&file.moved_to, before) {
+                    carry_mode(path, to);
+                }
+                let put = self.put(path, &file.shown, before, after, file.knows);
+                if let Err(error) = put {
+                    // Best effort: the disk that refused one file may refuse to restore another.
+                    for (path, before, after) in done.iter().rev() {
+                        let (now, back) = (after.as_deref(), before.as_deref());
+                        let _ = self.put(path, &file.shown, now, back, Knows::Part);
+                    }
+                    return Err(error);
+                }
+                let owned = |b: Option<&[u8]>| b.map(<[u8]>::to_vec);
+                done.push((path.to_path_buf(), owned(before), owned(after)));
+            }
+        }
+        for (path, before, after) in done {
+            self.undo.push(&path, before, after.as_deref());
+        }
+        Ok(Outcome::Changed(
+            plan.into_iter().map(Planned::into_change).collect(),
+        ))
+    }
+
+    /// Checks one section against the disk and the sections before it; changes nothing.
+    fn plan(
+        &self,
+        section: Section,
+        dir: Option<&str>,
+        lift: &Lift,
+        plan: &mut Vec<Planned>,
+    ) -> Result<(), ToolError> {
+        let shown = section.path;
+        let path = self
+            .writable(&within(dir, &shown), lift)
+            .map_err(|e| renamed(e, &shown))?;
+        let index = match plan.iter().position(|f| f.place() == path) {
+            Some(index) => index,
+            None => {
+                let before = self.load(&path, &shown).map_err(|e| renamed(e, &shown))?;
+                plan.push(Planned {
+                    path: path.clone(),
+                    shown: shown.clone(),
+                    after: before.clone(),
+                    before,
+                    moved_to: None,
+                    places: 0,
+                    pass: None,
+                    knows: Knows::Part,
+                });
+                plan.len() - 1
+            }
+        };
+        match section.deed {
+            Deed::Add(content) => {
+                let file = &mut plan[index];
+                if let Some(now) = &file.after
+                    && !now.is_empty()
+                    && self.memory.standing(&path, now) != Standing::Unchanged
+                {
+                    return Err(ToolError::Exists { path: shown });
+                }
+                file.after = Some(content.into_bytes());
+                file.places += 1;
+                file.knows = Knows::All;
+            }
+            Deed::Delete => {
+                let file = &mut plan[index];
+                let Some(now) = file.after.take() else {
+                    return Err(self.missing(&shown));
+                };
+                self.check_seen(&path, &shown, &now, false)?;
+                file.places += 1;
+            }
+            Deed::Update { move_to, chunks } => {
+                if let Some(to) = move_to {
+                    let target = self
+                        .writable(&within(dir, &to), lift)
+                        .map_err(|e| renamed(e, &to))?;
+                    if target != path {
+                        let taken = match plan.iter().find(|f| f.place() == target) {
+                            Some(file) => file.after.is_some(),
+                            None => self.load(&target, &to)?.is_some(),
+                        };
+                        if taken {
+                            return Err(ToolError::Exists { path: to });
+                        }
+                        plan[index].moved_to = Some((target, to));
+                    }
+                }
+                let file = &mut plan[index];
+                let Some(now) = &file.after else {
+                    return Err(self.missing(&shown));
+                };
+                let old = Text::decode(now).ok_or_else(|| ToolError::Binary {
+                    path: shown.clone(),
+                })?;
+                let (text, pass) = update(&old.lf, &chunks, &shown, &path)?;
+                if text == old.lf && file.moved_to.is_none() {
+                    return Err(ToolError::Identical { path: shown });
+                }
+                file.after = Some(old.encode(&text));
+                file.places += chunks.len();
+                file.pass = file.pass.or(pass);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Planned {
+    /// Where the file is after the sections so far.
+    fn place(&self) -> &Path {
+        self.moved_to.as_ref().map_or(&self.path, |(to, _)| to)
+    }
+
+    /// What is to be written, as path, content before and content after.
+    fn writes(&self) -> Vec<(&Path, Option<&[u8]>, Option<&[u8]>)> {
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        match &self.moved_to {
+            // First the new place, so that a failure in between loses nothing.
+            Some((to, _)) if after.is_some() => {
+                let mut writes: Vec<(&Path, _, _)> = vec![(to, None, after)];
+                writes.extend(before.map(|b| (self.path.as_path(), Some(b), None)));
+                writes
+            }
+            _ if before == after => Vec::new(),
+            _ => vec![(&self.path, before, after)],
+        }
+    }
+
+    fn into_change(self) -> FileChange {
+        let lf = |bytes: &Option<Vec<u8>>| bytes.as_deref().and_then(Text::decode).map(|t| t.lf);
+        let kind = match (&self.before, &self.after) {
+            (None, _) => ChangeKind::Add,
+            (_, None) => ChangeKind::Delete,
+            _ => ChangeKind::Update,
+        };
+        let (before, after) = (lf(&self.before), lf(&self.after));
+        let mut change = changed(
+            self.path,
+            &self.shown,
+            kind,
+            before,
+            after,
+            self.places,
+            self.pass,
+        );
+        change.moved_to = self.moved_to;
+        change
+    }
+}
+
+/// Gives the new place of a moved file the mode of the old one, which is about to go.
+fn carry_mode(from: &Path, to: &Path) {
+    let is_file = to.symlink_metadata().is_ok_and(|m| m.is_file());
+    if let (true, Ok(meta)) = (is_file, from.metadata()) {
+        let _ = std::fs::set_permissions(to, meta.permissions());
+    }
+}
+
+/// A path of a patch that was sent after `cd dir`.
+fn within(dir: Option<&str>, path: &str) -> String {
+    match dir {
+        Some(dir) if !Path::new(path).is_absolute() && !path.starts_with('~') => {
+            format!("{}/{path}", dir.trim_end_matches('/'))
+        }
+        _ => path.into(),
+    }
+}
+
+/// The same error with the path as the model wrote it.
+fn renamed(error: ToolError, shown: &str) -> ToolError {
+    match error {
+        ToolError::Denied { why, .. } => ToolError::Denied {
+            path: shown.into(),
+            why,
+        },
+        error => error,
+    }
+}
+
+/// The text after all chunks, and the loosest way in which one of them matched.
+fn update(
+    text: &str,
+    chunks: &[Chunk],
+    shown: &str,
+    absolute: &Path,
+) -> Result<(String, Option<Pass>), ToolError> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let bare: Vec<&str> = lines
+        .iter()
+        .map(|l| l.strip_suffix('\n').unwrap_or(l))
+        .collect();
+    let mut out: Vec<String> = Vec::new();
+    let (mut at, mut loosest) = (0, None::<Pass>);
+    for chunk in chunks {
+        let placed = place::place(chunk, &bare, at, text).map_err(|why| match why {
+            place::Unplaced::Missing(expected) => ToolError::PatchMismatch {
+                path: shown.into(),
+                absolute: absolute.to_path_buf(),
+                near: matching::near(text, &expected),
+                expected,
+            },
+            place::Unplaced::Several(lines) => ToolError::Ambiguous {
+                path: shown.into(),
+                index: 0,
+                lines,
+            },
+        })?;
+        out.extend(bare[at..placed.start].iter().map(|l| l.to_string()));
+        out.extend(placed.lines);
+        at = placed.end;
+        if placed.pass.map(rank) > loosest.map(rank) {
+            loosest = placed.pass;
+        }
+    }
+    out.extend(bare[at..].iter().map(|l| l.to_string()));
+    let mut text_after = out.join("\n");
+    // A file without a last line end stays so; an empty or new one gets it.
+    if !out.is_empty() && (text.is_empty() || text.ends_with('\n')) {
+        text_after.push('\n');
+    }
+    Ok((text_after, loosest))
+}
+
+fn rank(pass: Pass) -> usize {
+    Pass::ALL.iter().position(|p| *p == pass).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The tools through the workbench, on real files and with a real shell.
+
+use super::action::*;
+use super::*;
+use crate::sandbox::{Mode, Policy};
+use std::fs;
+
+mod files;
+mod search;
+#[cfg(unix)]
+mod shell;
+
+/// A workbench in a folder of its own.
+struct Bench {
+    bench: Workbench,
+    dir: PathBuf,
+    _keep: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let keep = tempfile::tempdir().expect("a folder");
+        let top = keep.path().canonicalize().expect("there");
+        let dir = top.join("work");
+        fs::create_dir(&dir).expect("new");
+        let policy = Policy {
+            mode: Mode::DangerFullAccess,
+            roots: vec![dir.clone()],
+            network: false,
+            slash_tmp: false,
+            tmpdir: false,
+            own_homes: vec![dir.join("home")],
+            readable: vec![top.join("outputs")],
+        };
+        let environment = std::env::var_os("PATH").map(|p| ("PATH".into(), p));
+        let bench = Workbench::new(Setup {
+            cwd: dir.clone(),
+            gate: Gate::new(&policy, &dir),
+            sandbox: Sandbox::new(policy),
+            outputs: top.join("outputs"),
+            environment: environment.into_iter().collect(),
+            shell: "/bin/sh".into(),
+        });
+        Bench {
+            bench,
+            dir,
+            _keep: keep,
+        }
+    }
+
+    fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.dir.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, content).expect("written");
+        self
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.dir.join(path)).expect(path)
+    }
+
+    fn run(&mut self, action: Action) -> Outcome {
+        let cancel = Cancel::new();
+        self.bench
+            .run(&action, &Lift::Nothing, 10_000, &cancel, &mut |_| {})
+    }
+
+    fn error(&mut self, action: Action) -> ToolError {
+        match self.run(action) {
+            Outcome::Failed(error) => error,
+            other => panic!("a failure, not {other:?}"),
+        }
+    }
+
+    fn changed(&mut self, action: Action) -> Vec<FileChange> {
+        match self.run(action) {
+            Outcome::Changed(changes) => changes,
+            other => panic!("a change, not {other:?}"),
+        }
+    }
+
+    fn read_all(&mut self, path: &str) -> ReadOut {
+        match self.run(read(path)) {
+            Outcome::Read(out) => out,
+            other => panic!("text, not {other:?}"),
+        }
+    }
+}
+
+fn read(path: &str) -> Action {
+    Action::Read {
+        path: path.into(),
+        first: 1,
+        lines: None,
+        max_bytes: usize::MAX,
+    }
+}
+
+fn write(path: &str, content: &str, read_first: bool) -> Action {
+    Action::Write {
+        path: path.into(),
+        content: content.into(),
+        rule: WriteRule {
+            read_first,
+            must_be_new: false,
+        },
+    }
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Action {
+    edits(path, &[(old, new)], Base::Evolving, Unique::Require)
+}
+
+fn edits(path: &str, pairs: &[(&str, &str)], base: Base, unique: Unique) -> Action {
+    Action::Edit {
+        path: path.into(),
+        edits: pairs
+            .iter()
+            .map(|(old, new)| Replace {
+                old: old.to_string(),
+                new: new.to_string(),
+            })
+            .collect(),
+        base,
+        unique,
+        passes: Pass::ALL.to_vec(),
+        read_first: false,
+        may_create: true,
+    }
+}
+
+fn patch(text: &str) -> Action {
+    Action::Patch {
+        text: format!("*** Begin Patch\n{text}\n*** End Patch"),
+        dir: None,
+    }
+}
