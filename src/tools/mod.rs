@@ -7,7 +7,7 @@ pub mod action;
 mod background;
 mod edit;
 mod files;
-mod image;
+pub mod image;
 mod indent;
 mod matching;
 mod memory;
