@@ -153,6 +153,16 @@ impl Workbench {
         done.unwrap_or_else(Outcome::Failed)
     }
 
+    /// The fence around commands.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.setup.sandbox
+    }
+
+    /// The folder for whole outputs and long inputs.
+    pub fn outputs(&self) -> &Path {
+        &self.setup.outputs
+    }
+
     /// What the model has read and written.
     pub fn memory(&self) -> &FileMemory {
         &self.memory
