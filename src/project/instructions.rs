@@ -15,18 +15,20 @@ const GLOBAL_MAX: u64 = 64 * 1024;
 /// `home` is our own home folder. The project's root is the nearest folder from `cwd` upwards that
 /// has one of `root_markers`; without one only `cwd` is read. `fallback_names` are further file
 /// names, tried after AGENTS.md. `max_bytes` is the budget of all project files together, spent
-/// from the root down; 0 turns them off. The line that marks a cut is not counted.
+/// from the root down; 0 turns them off. The line that marks a cut is not counted. `global_bytes` is
+/// what the user's own file may have.
 pub fn load(
     cwd: &Path,
     home: &Path,
     root_markers: &[String],
     fallback_names: &[String],
     max_bytes: u64,
+    global_bytes: u64,
 ) -> (Instructions, Vec<String>) {
     let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_path_buf());
     let mut warnings = Vec::new();
     let mut found = Instructions {
-        global: global(home, &cwd, &mut warnings),
+        global: global(home, &cwd, global_bytes.min(GLOBAL_MAX), &mut warnings),
         project: Vec::new(),
     };
     let mut left = max_bytes;
@@ -72,13 +74,13 @@ pub fn load(
 }
 
 /// The first file in the home folder that is not empty, trimmed.
-fn global(home: &Path, cwd: &Path, warnings: &mut Vec<String>) -> Option<Document> {
+fn global(home: &Path, cwd: &Path, most: u64, warnings: &mut Vec<String>) -> Option<Document> {
     NAMES
         .iter()
         .map(|name| home.join(name))
         .filter(|path| exists(path))
         .find_map(|path| {
-            let read = read(&path, GLOBAL_MAX, warnings)?;
+            let read = read(&path, most, warnings)?;
             if let Some(size) = read.cut_from {
                 warnings.push(format!(
                     "{} has {size} bytes, of which {} are used: shorten it",
@@ -211,6 +213,7 @@ mod tests {
                 &markers,
                 &fallback,
                 max,
+                u64::MAX,
             )
         }
     }
