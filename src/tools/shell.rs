@@ -243,12 +243,8 @@ impl Workbench {
         };
         let begun = Instant::now();
         let mut running = self.setup.sandbox.spawn(&run).map_err(|e| match e {
-            SandboxError::Unenforceable(_) => NotStarted::Refused(format!(
-                "the command was not run, because the sandbox cannot be enforced here: {e}"
-            )),
-            e => NotStarted::Failed(ToolError::Other(format!(
-                "the command could not be started: {e}"
-            ))),
+            SandboxError::Unenforceable(_) => NotStarted::Refused(e.to_string()),
+            e => NotStarted::Failed(ToolError::Other(e.to_string())),
         })?;
         let pipe = running.output().ok_or_else(|| {
             NotStarted::Failed(ToolError::Other("the command has no output to read".into()))

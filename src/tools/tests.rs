@@ -24,7 +24,7 @@ impl Bench {
         let dir = top.join("work");
         fs::create_dir(&dir).expect("new");
         let policy = Policy {
-            mode: Mode::DangerFullAccess,
+            mode: Mode::WorkspaceWrite,
             roots: vec![dir.clone()],
             network: false,
             slash_tmp: false,
@@ -36,7 +36,11 @@ impl Bench {
         let bench = Workbench::new(Setup {
             cwd: dir.clone(),
             gate: Gate::new(&policy, &dir),
-            sandbox: Sandbox::new(policy),
+            // What the fence holds is tested with the fence, and not every machine has one.
+            sandbox: Sandbox::new(Policy {
+                mode: Mode::DangerFullAccess,
+                ..policy
+            }),
             outputs: top.join("outputs"),
             environment: environment.into_iter().collect(),
             shell: "/bin/sh".into(),
