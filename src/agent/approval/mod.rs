@@ -5,11 +5,14 @@
 //! closed: a script that it does not understand wholly is not known to be safe.
 
 mod dangerous;
-// mod policy;
+mod heredoc;
+mod paths;
+mod policy;
 mod safe;
 mod shell;
 
 pub use dangerous::is_dangerous;
-// pub use policy::{Judge, Verdict};
+pub use heredoc::patch_heredoc;
+pub use policy::{Judge, Verdict};
 pub use safe::is_known_safe;
-pub use shell::{Script, commands, parse, patch_heredoc};
+pub use shell::{Script, commands, parse};
