@@ -95,6 +95,8 @@ fn nothing_is_written_outside() {
     for harness in HARNESSES {
         let run = Agent::new()
             .harness(harness)
+            // The test's folder lies in the temporary folder, which commands may write otherwise.
+            .config("[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n")
             .model(script![
                 run("echo x > ../escaped-1.txt"),
                 write("../escaped-2.txt", "x\n"),

@@ -9,8 +9,8 @@ use support::{Agent, HARNESSES, WIRES};
 
 const HABITS: &str = include_str!("../examples/habit-tracker/habits.py");
 const TESTS: &str = include_str!("../examples/habit-tracker/test_habits.py");
-const WRONG: &str = "day.day == previous.day + 1";
-const RIGHT: &str = "(day - previous).days == 1";
+const WRONG: &str = "        if previous is not None and day.day == previous.day + 1:";
+const RIGHT: &str = "        if previous is not None and (day - previous).days == 1:";
 
 #[test]
 fn the_habit_tracker_is_fixed_in_every_harness_on_every_wire() {
@@ -227,7 +227,7 @@ fn a_kill_at_any_moment_leaves_a_session_that_resumes() {
     for wait in [1, 2] {
         let running = Agent::new()
             .harness("qwen-code")
-            .model(script![run("echo one > one.txt"), run("sleep 20").after(Duration::from_millis(300)), say("recovered")])
+            .model(script![run("echo one > one.txt"), run("python3 -c 'import time; time.sleep(20)'").after(Duration::from_millis(300)), say("recovered")])
             .start(&["exec", "--skip-git-repo-check"], Some("the task word"));
         running.wait_for_requests(wait);
         std::thread::sleep(Duration::from_millis(if wait == 2 { 900 } else { 5 }));

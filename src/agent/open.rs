@@ -1,6 +1,6 @@
 //! Opening a session: from settings and a folder to something that can run a turn.
 
-use super::approval::policy::Judge;
+use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::{ConnectError, Wish, connect};
 use super::event::{Event, Frontend};

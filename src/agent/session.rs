@@ -1,6 +1,6 @@
 //! A conversation: its settings, harness, model, tools and file; the owner of the transcript.
 
-use super::approval::policy::Judge;
+use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::Connection;
 use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};

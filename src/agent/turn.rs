@@ -1,6 +1,6 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
-use super::approval::policy::Verdict;
+use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
 use super::guard::{CallVerdict, StreamGuard};
 use super::session::Session;
@@ -382,7 +382,7 @@ impl Session {
     /// A patch given to the shell as a heredoc is a patch, in every harness.
     fn as_patch(&self, action: Action) -> Action {
         if let Action::Shell(shell) = &action
-            && let Some((dir, text)) = super::approval::shell::patch_heredoc(&shell.command)
+            && let Some((dir, text)) = super::approval::patch_heredoc(&shell.command)
         {
             return Action::Patch { text, dir: dir.or_else(|| shell.dir.clone()) };
         }

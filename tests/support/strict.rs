@@ -159,7 +159,9 @@ fn messages(body: &Value) -> Result<(), String> {
     let mut open: Vec<String> = Vec::new();
     for (at, m) in messages.iter().enumerate() {
         let role = m["role"].as_str().unwrap_or_default();
-        if role != ["user", "assistant"][at % 2] {
+        // Neighbouring messages of the user are legal; neighbouring ones of the assistant are not.
+        let before = at.checked_sub(1).map_or("assistant", |n| messages[n]["role"].as_str().unwrap_or_default());
+        if !["user", "assistant"].contains(&role) || (role == "assistant" && before == role) || (at == 0 && role != "user") {
             return Err(format!("message {at} has role {role}"));
         }
         let blocks = m["content"].as_array().cloned().unwrap_or_default();
