@@ -10,7 +10,7 @@ mod error;
 mod fit;
 mod freeform;
 pub(crate) mod json;
-mod keys;
+pub(crate) mod keys;
 pub(crate) mod names;
 mod schema;
 #[cfg(test)]

@@ -80,6 +80,15 @@ pub(super) fn is_harmless(key: &str, value: &Value) -> bool {
     value.is_null() || value == "" || HARMLESS.contains(&normal(key).as_str())
 }
 
+/// True for an argument that holds text of a file, where anything may stand.
+pub(crate) fn is_file_text(key: &str) -> bool {
+    let key = normal(key);
+    ["content", "old", "new"].iter().any(|first| {
+        let row = SYNONYMS.iter().find(|row| row.first() == Some(first));
+        row.is_some_and(|row| row.contains(&key.as_str()))
+    })
+}
+
 /// True for an argument that names a file.
 pub(super) fn is_path(key: &str) -> bool {
     SYNONYMS

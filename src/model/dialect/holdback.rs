@@ -28,7 +28,10 @@ pub struct Holdback {
 /// Where in its line and fence the next character stands.
 #[derive(Debug, Clone, Default)]
 struct Place {
+    /// The beginning of the line, at most [`FENCE_LINE`] bytes and a character.
     line: String,
+    /// An odd number of backticks stood in the line: a span of code.
+    in_code: bool,
     /// In a fence; true when it may hold a call.
     fence: Option<bool>,
 }
@@ -254,7 +257,10 @@ impl Place {
     fn feed(&mut self, text: &str) {
         for c in text.chars() {
             if c != '\n' {
-                self.line.push(c);
+                self.in_code ^= c == '`';
+                if self.line.len() <= FENCE_LINE {
+                    self.line.push(c);
+                }
                 continue;
             }
             if let Some(label) = self.line.trim().strip_prefix("```") {
@@ -265,6 +271,7 @@ impl Place {
                 };
             }
             self.line.clear();
+            self.in_code = false;
         }
     }
 
@@ -291,10 +298,8 @@ impl Place {
     /// What begins exactly here.
     fn look(&self, rest: &str, c: char, tools: bool, start: bool) -> Spot {
         let fresh = self.line.trim().is_empty();
-        if self.fence == Some(false) || !matches!(c, '`' | '<' | '[' | '{') {
-            return Spot::None;
-        }
-        if self.line.matches('`').count() % 2 == 1 {
+        let special = matches!(c, '`' | '<' | '[' | '{');
+        if !special || self.in_code || self.fence == Some(false) {
             return Spot::None;
         }
         if c == '`' {

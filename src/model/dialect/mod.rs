@@ -11,6 +11,8 @@ mod holdback;
 mod position;
 mod repeats;
 mod shape;
+#[cfg(test)]
+mod stream_tests;
 mod tagged_json;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -138,7 +140,8 @@ struct Group {
 /// Finds the calls in a reply that brought none as such.
 pub fn recover(tools: &[ToolSpec], reply: &Reply, around: &Surroundings) -> Finding {
     let said = &reply.assistant;
-    if tools.is_empty() || !said.calls.is_empty() {
+    let refused = matches!(reply.finish, Finish::Refused(_));
+    if tools.is_empty() || !said.calls.is_empty() || refused {
         return Finding::Nothing;
     }
     if !said.text.trim().is_empty() {
@@ -271,6 +274,9 @@ fn gather(text: &str, cx: &Cx) -> Option<Group> {
         });
         match near {
             Some((group, gap, touching)) => {
+                if group.pieces.iter().all(|p| p.calls.is_empty()) {
+                    group.form = form;
+                }
                 group.span.end = piece.span.end;
                 if !touching {
                     group.between.push(gap);
@@ -316,7 +322,7 @@ fn reject(piece: &Piece, call: &Written, standing: Standing, why: &CallError) ->
 fn unreadable(trouble: &Trouble, tools: &[ToolSpec]) -> Finding {
     match trouble {
         Trouble::Cut => fault(
-            "Your reply reached the output limit inside a tool call, so it was not run. Send it again in smaller pieces: write a part of the file first and add the rest with edits.".into(),
+            "Your reply was cut inside a tool call, so it was not run. Send it again in smaller pieces: write a part of the file first and add the rest with edits.".into(),
         ),
         Trouble::Unreadable(why) => {
             let names = tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>();

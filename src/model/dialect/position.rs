@@ -1,6 +1,7 @@
 //! Where a call stands in a text, and what that says: a call that is meant, or one that is shown.
 
 use super::{Cx, Group, Surroundings, Trouble, Written, after, before};
+use crate::model::arguments::keys;
 use serde_json::Value;
 
 /// Labels of a fence that may hold a call. In a fence of any other language it is an example.
@@ -70,12 +71,6 @@ const ASKED_TO_SHOW: &[&str] = &[
     "tool call look",
     "show me a function call",
     "function call look",
-    "don't run",
-    "do not run",
-    "dont run",
-    "without running",
-    "don't execute",
-    "do not execute",
     "answer in json",
     "answer with json",
     "reply in json",
@@ -86,6 +81,18 @@ const ASKED_TO_SHOW: &[&str] = &[
     "json only",
     "only json",
 ];
+
+/// Words that, next to one of [`SHOWING`], ask for a call that is not run. Alone they speak of
+/// something else: "fix it, but do not run the tests".
+const NOT_TO_RUN: &[&str] = &[
+    "don't run",
+    "do not run",
+    "dont run",
+    "without running",
+    "don't execute",
+    "do not execute",
+];
+const SHOWING: &[&str] = &["example", "sample", "show me", " call "];
 
 /// Parts of values that stand for something still to be filled in.
 const PLACEHOLDERS: &[&str] = &["path/to/", "your_file", "your-file", "example.com"];
@@ -127,6 +134,7 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
             .any(|r| is_or(text.get(r.clone()).unwrap_or_default()))
         || has_any(before(tail, floor(tail, NEAR / 2)), SIGNS)
         || has_any(user, ASKED_TO_SHOW)
+        || has_any(user, NOT_TO_RUN) && has_any(user, SHOWING)
         || calls().any(|call| has_placeholder(&call.arguments))
         || is_quoted(calls(), around)
     {
@@ -212,28 +220,20 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// True when a short value is still to be filled in: `<path>`, `...`, `path/to/file`.
+/// True when a short value is still to be filled in: `<path>`, `...`, `path/to/file`. Text of a
+/// file may hold such words.
 fn has_placeholder(arguments: &str) -> bool {
-    fn check(value: &Value, depth: usize) -> bool {
-        match value {
-            Value::String(text) => {
-                let text = text.trim();
-                let tag = text.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
-                let word = |t: &str| {
-                    !t.is_empty() && t.chars().all(|c| c.is_alphanumeric() || " _-".contains(c))
-                };
-                matches!(text, "..." | "…")
-                    || tag.is_some_and(word)
-                    || text.len() <= 120
-                        && !text.contains('\n')
-                        && PLACEHOLDERS.iter().any(|p| text.contains(p))
-            }
-            Value::Array(items) if depth < 8 => items.iter().any(|v| check(v, depth + 1)),
-            Value::Object(object) if depth < 8 => object.values().any(|v| check(v, depth + 1)),
-            _ => false,
-        }
-    }
-    serde_json::from_str::<Value>(arguments).is_ok_and(|value| check(&value, 0))
+    let Ok(Value::Object(object)) = serde_json::from_str::<Value>(arguments) else {
+        return false;
+    };
+    object.iter().any(|(key, value)| {
+        let text = value.as_str().unwrap_or_default().trim();
+        let tag = text.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
+        let word = |t: &str| t.chars().all(|c| c.is_alphanumeric() || " _-".contains(c));
+        let short = text.len() <= 120 && !text.contains('\n') && !keys::is_file_text(key);
+        matches!(text, "..." | "…")
+            || short && (tag.is_some_and(word) || PLACEHOLDERS.iter().any(|p| text.contains(p)))
+    })
 }
 
 /// True when the same call stands in the user's words or in a tool result: the model quotes it,

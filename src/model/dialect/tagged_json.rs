@@ -31,14 +31,17 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
         let skipped = rest.len() - payload(rest).len();
         let body = payload(rest);
         if !body.starts_with(['{', '[']) {
+            if is_whole_message(text, spot.start) && !body.starts_with("<function=") {
+                return Some(foreign(text, spot.start));
+            }
             continue;
         }
         let start = spot.end + skipped;
-        // A list of tool descriptions bears the same tag in some prompts.
-        let silent = spot.opener == "<tools>";
-        let piece = read(text, start, cx);
-        if silent && piece.calls.is_empty() {
-            continue;
+        let mut piece = read(text, start, cx);
+        // Qwen2.5-Coder sometimes repeats the list of tools from its prompt before its call. The
+        // list belongs to the piece but is no call.
+        if spot.opener == "<tools>" && piece.calls.is_empty() {
+            piece.trouble = None;
         }
         let inner_fence = rest.trim_start().starts_with("```");
         let fenced = spot.fenced || inner_fence;
@@ -47,6 +50,22 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
             span: spot.start..end,
             ..piece
         });
+    }
+}
+
+/// True when the message is one block in tags from here to its end.
+fn is_whole_message(text: &str, start: usize) -> bool {
+    before(text, start).trim().is_empty() && CLOSERS.iter().any(|c| text.trim_end().ends_with(c))
+}
+
+/// A message in the tags of a call that holds neither JSON nor parameters.
+fn foreign(text: &str, start: usize) -> Piece {
+    let why = "it holds no JSON object with a tool's name and its arguments";
+    Piece {
+        span: start..text.len(),
+        calls: Vec::new(),
+        trouble: Some(Trouble::Unreadable(why.into())),
+        tagged: true,
     }
 }
 

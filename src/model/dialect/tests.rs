@@ -1,3 +1,4 @@
+use super::stream_tests::shown;
 use super::*;
 use crate::model::arguments::tests::tools;
 use crate::model::{Assistant, Delta, Reasoning, Timing};
@@ -87,11 +88,11 @@ fn bash(command: &str) -> (String, Value) {
     ("bash".into(), json!({"command": command}))
 }
 
-const READ: &str = r#"{"name":"read_file","arguments":{"path":"a.rs"}}"#;
-const BASH: &str = r#"{"name": "bash", "arguments": {"command": "echo hi > made.txt"}}"#;
+pub(super) const READ: &str = r#"{"name":"read_file","arguments":{"path":"a.rs"}}"#;
+pub(super) const BASH: &str = r#"{"name": "bash", "arguments": {"command": "echo hi > made.txt"}}"#;
 
 /// A call of `edit_file` in the form of Qwen3-Coder.
-fn edit_xml(new: &str) -> String {
+pub(super) fn edit_xml(new: &str) -> String {
     format!(
         "<tool_call>\n<function=edit_file>\n<parameter=path>\nsrc/a.rs\n</parameter>\n<parameter=old>\nx\n</parameter>\n<parameter=new>\n{new}\n</parameter>\n</function>\n</tool_call>"
     )
@@ -216,6 +217,34 @@ fn function_tags_with_raw_values() {
     );
 }
 
+/// What Qwen2.5-Coder-1.5B wrote on llama.cpp's server under its own template.
+#[test]
+fn replies_of_a_real_small_coder() {
+    let list = r#"<tools>
+{"type": "function", "function": {"name": "bash", "description": "Run a command.", "parameters": {"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]}}}
+</tools>"#;
+    let fence = "```json\n{\n  \"name\": \"bash\",\n  \"arguments\": {\n    \"command\": \"python hello.py\"\n  }\n}\n```";
+    let Finding::Calls(found) = look(&format!("{list}\n\n{fence}")) else {
+        panic!();
+    };
+    assert_eq!(found.calls[0].arguments, r#"{"command":"python hello.py"}"#);
+    assert_eq!((found.text.as_str(), found.form), ("", "bare-json"));
+    let (visible, _) = shown(&format!("{list}\n\n{fence}"), 1);
+    assert_eq!(visible, "");
+    let readme = "```json\n{\n  \"name\": \"write_file\",\n  \"arguments\": {\n    \"file_path\": \"README.md\",\n    \"content\": \"# My Program\\n\\n```sh\\ncargo run\\n```\\n\"\n  }\n}\n```";
+    let content = "# My Program\n\n```sh\ncargo run\n```\n";
+    let arguments = json!({"file_path": "README.md", "content": content});
+    assert_eq!(calls(readme), [("write_file".to_owned(), arguments)]);
+    // A tool that does not exist, and a description of a call in tags of its own invention.
+    for text in [
+        "```json\n{\n  \"name\": \"cargo\",\n  \"arguments\": {\n    \"command\": \"run\",\n    \"timeout\": 60\n  }\n}\n```",
+        "<tools>\n  <function>\n    <name>bash</name>\n    <parameters>\n      <type>object</type>\n    </parameters>\n  </function>\n</tools>",
+    ] {
+        assert!(matches!(look(text), Finding::Fault { .. }), "{text}");
+    }
+    assert_eq!(look(list), Finding::Nothing);
+}
+
 #[test]
 fn an_unknown_tool_is_answered_with_the_list() {
     let Finding::Fault { text_for_model } =
@@ -278,6 +307,9 @@ fn what_is_shown_is_not_run() {
     ] {
         assert_eq!(look(&text), Finding::Nothing, "{text}");
     }
+    // In the text of a file anything may stand.
+    assert_eq!(calls(&edit_xml("<div>")).len(), 1);
+    assert_eq!(calls(&edit_xml("see example.com")).len(), 1);
     // More prose after it: the model may have meant it, so it is asked.
     for text in [
         format!("{fence}\nThis writes the file. Let me know if it worked."),
@@ -311,6 +343,12 @@ fn a_quoted_call_is_not_run() {
             assert_eq!(found, Finding::Nothing, "{text}");
         }
     }
+    let kept = Surroundings {
+        user_texts: &["fix it, but do not run the tests"],
+        ..ALONE
+    };
+    let found = recover(&tools(), &reply(BASH, Finish::Stop), &kept);
+    assert!(matches!(found, Finding::Calls(_)));
     let asked = Surroundings {
         user_texts: &["show me an example call, don't run it"],
         ..ALONE
@@ -437,119 +475,6 @@ fn thinking_is_split_off() {
     assert_eq!(split("plain"), None);
     assert_eq!(split("The tag `</think>` ends it."), None);
     assert_eq!(split("```\n</think>\n```"), None);
-}
-
-/// What is shown of a text that is fed in pieces of `size` bytes, and what is held at its end.
-fn shown(text: &str, size: usize) -> (String, String) {
-    let mut hold = Holdback::new(true);
-    let mut out = String::new();
-    let mut piece = String::new();
-    for c in text.chars() {
-        piece.push(c);
-        if piece.len() >= size {
-            out.push_str(&hold.push(&piece));
-            piece.clear();
-        }
-    }
-    out.push_str(&hold.push(&piece));
-    (out, hold.finish())
-}
-
-#[test]
-fn markup_is_never_shown_while_it_may_be_a_call() {
-    for (text, visible) in [
-        (format!("<tool_call>\n{READ}\n</tool_call>"), ""),
-        (
-            format!("I read it.\n<tool_call>\n{READ}\n</tool_call>\n<tool_call>{READ}"),
-            "I read it.\n",
-        ),
-        (edit_xml("a < b\n</parameter>\n}}"), ""),
-        (
-            format!("Now: {}", edit_xml("y").replace("<tool_call>\n", "")),
-            "Now: ",
-        ),
-        (
-            format!("I create it:\n\n```json\n{BASH}\n```\n"),
-            "I create it:\n\n",
-        ),
-        (
-            format!("A:\n```json\n{BASH}\n```\nThen:\n```json\n{BASH}\n```"),
-            "A:\n",
-        ),
-        (BASH.to_owned(), ""),
-        (format!("<think>plan {READ}</think>\n\nok\n{READ}"), "ok\n"),
-    ] {
-        for size in 1..40 {
-            assert_eq!(shown(&text, size).0, visible, "pieces of {size}: {text}");
-        }
-    }
-}
-
-#[test]
-fn text_comes_through_whole() {
-    for text in [
-        "Plain words, a < b, x[1], {y}, `code`.\n- [ ] item\n[link](x)\n".to_owned(),
-        "```python\nd = {\"name\": 1}\n<tool_call>\n```\nDone.".into(),
-        "The `<tool_call>` tag.\n<table><tr></table>\n#include <functional>".into(),
-        format!(
-            "```json\n{BASH}\n```\nThis is an example. It is not run. So there is more text here, \nwith lines."
-        ),
-        "{\"name\": \"x\"}\n".into(),
-        "fn main() {\n}\n{\n  a\n}\n".into(),
-        "ünï <tool \u{1F600} <|im\n```".into(),
-        "```json\n[1, 2]\n```".into(),
-    ] {
-        for size in 1..40 {
-            let (out, held) = shown(&text, size);
-            assert_eq!(out + &held, text, "pieces of {size}");
-        }
-    }
-    // And without delay where it cannot be a call.
-    assert_eq!(shown("```python\nx = {", 1).0, "```python\nx = {");
-    let fence = format!("```json\n{BASH}\n```\n");
-    let long = format!("{fence}It does this. It does that. And it does more.");
-    assert_eq!(shown(&long, 1).0, long);
-    let mut hold = Holdback::new(false);
-    assert_eq!(hold.push(READ), READ);
-}
-
-#[test]
-fn copies_are_counted_as_they_stream() {
-    let tools = tools();
-    let count = |text: &str| {
-        let mut repeats = Repeats::new(&tools);
-        let counts = text.chars().map(|c| repeats.push(&Delta::Text(c.into())));
-        counts.max().unwrap_or(0)
-    };
-    let fence = format!("```json\n{BASH}\n```\n");
-    assert_eq!(count(&format!("I do it:\n{fence}{fence}{fence}")), 3);
-    assert_eq!(
-        count(&format!("<tool_call>\n{READ}\n</tool_call>\n").repeat(4)),
-        4
-    );
-    assert_eq!(count(&edit_xml("a { b\n").repeat(3)), 3);
-    assert_eq!(
-        count(&format!("{fence}{}", fence.replace("made", "other"))),
-        1
-    );
-    assert_eq!(count("{\"a\": 1}\n{\"a\": 1}\n{\"a\": 1}"), 0);
-    let mut repeats = Repeats::new(&tools);
-    let mut last = 0;
-    for index in 0..3 {
-        repeats.push(&Delta::CallStart {
-            index,
-            name: "bash".into(),
-        });
-        repeats.push(&Delta::CallArguments {
-            index,
-            text: "{\"command\":".into(),
-        });
-        last = repeats.push(&Delta::CallArguments {
-            index,
-            text: "\"ls\"}".into(),
-        });
-    }
-    assert_eq!(last, 3);
 }
 
 #[test]
