@@ -94,16 +94,12 @@ impl ModelError {
             ModelError::Unreachable { url, .. }
             | ModelError::Status { url, .. }
             | ModelError::Broken { url, .. }
-            | ModelError::Idle { url, .. } => {
-                if url.is_empty() {
-                    url.push_str(at);
-                }
+            | ModelError::Idle { url, .. }
+                if url.is_empty() =>
+            {
+                url.push_str(at);
             }
-            ModelError::NoModel { model, .. } => {
-                if model.is_empty() {
-                    model.push_str(asked);
-                }
-            }
+            ModelError::NoModel { model, .. } if model.is_empty() => model.push_str(asked),
             _ => {}
         }
         self

@@ -5,6 +5,7 @@
 //! them into frames, lets the wire decode them, and watches the stop flag. To stop, it drops the
 //! exchange, which closes the socket, so that the server stops generating.
 
+mod address;
 mod classify;
 mod connect;
 mod exchange;
@@ -20,6 +21,7 @@ use super::provider::Provider;
 use super::sse::{Frame, Frames};
 use super::{Decoder, Delta, Framing, ModelError, Reply, Request, Wire};
 use crate::cancel::Cancel;
+use address::{address, shown};
 use exchange::{Exchange, Failure, Head, Message, Order};
 use retry::{Lost, Retries, Stage};
 use std::sync::Arc;
@@ -32,6 +34,8 @@ const SAY_WAITING: Duration = Duration::from_secs(10);
 /// The most bytes of one reply, and of the body of an error.
 const MAX_REPLY: usize = 256 << 20;
 const MAX_ERROR: usize = 1 << 20;
+/// How long the end of an answer may take once its last frame is read.
+const FAREWELL: Duration = Duration::from_millis(50);
 /// How long the body of an error may take.
 const ERROR_LIMIT: Duration = Duration::from_secs(10);
 
@@ -208,6 +212,9 @@ impl<'a> Call<'a> {
                         return Ok(decoder.cut());
                     }
                     if decoder.is_done() {
+                        // Leaves the server time to end its answer in good order.
+                        let until = Instant::now() + FAREWELL;
+                        side::drain(&exchange, cancel, MAX_ERROR, until).ok();
                         return decoder.finish();
                     }
                 }
@@ -375,46 +382,4 @@ fn redirect(url: &str, head: &Head) -> Option<ModelError> {
         ),
         retry_after: None,
     })
-}
-
-/// Base URL, path and query in one. A query of the base URL itself is kept.
-fn address(base: &str, path: &str, query: &[(String, String)]) -> String {
-    let (base, own) = base.split_once('?').unwrap_or((base, ""));
-    let mut url = format!("{}{path}", base.trim_end_matches('/'));
-    let pairs = query
-        .iter()
-        .map(|(k, v)| format!("{}={}", encode(k), encode(v)));
-    let own = Some(own.to_owned()).filter(|own| !own.is_empty());
-    let all = own.into_iter().chain(pairs).collect::<Vec<_>>().join("&");
-    if !all.is_empty() {
-        url.push('?');
-        url.push_str(&all);
-    }
-    url
-}
-
-fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(byte as char)
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-/// The address as errors show it: a query or a user part may hold a key.
-fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = authority.rsplit('@').next().unwrap_or(authority);
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
-    }
 }

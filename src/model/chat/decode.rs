@@ -312,7 +312,8 @@ impl Decoder for Reader {
             return Ok(());
         }
         let chunk = frame.json()?;
-        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+        let named = frame.event.as_deref() == Some("error");
+        if named || chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(classify("", 200, data, None, ""));
         }
         self.chunk(&chunk, out)

@@ -41,6 +41,7 @@ pub fn turns<'a>(items: &[&'a Item]) -> Vec<Turn<'a>> {
             say(&mut turns, std::mem::take(&mut pictures));
         }
         match item {
+            Item::Developer { text } if text.is_empty() => {}
             Item::Developer { text } => {
                 say(&mut turns, vec![Piece::Text(clean(text).into_owned())])
             }
@@ -103,6 +104,7 @@ fn pieces(content: &[Part]) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     for part in content {
         match (pieces.last_mut(), part) {
+            (_, Part::Text { text }) if text.is_empty() => {}
             (Some(Piece::Text(before)), Part::Text { text }) => {
                 before.push('\n');
                 before.push_str(&clean(text));

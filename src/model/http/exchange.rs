@@ -15,7 +15,8 @@ const CHUNK: usize = 16 << 10;
 const QUEUE: usize = 64;
 
 /// What goes out.
-#[derive(Debug, Clone)]
+/// No `Debug`: its headers hold the key.
+#[derive(Clone)]
 pub(super) struct Order {
     /// With the query.
     pub url: String,

@@ -1,9 +1,10 @@
 //! Small side requests: probes, model lists, token counts.
 
 use super::super::ModelError;
+use super::address::shown;
 use super::classify::classify;
 use super::exchange::{Exchange, Failure, Head, Message, Order};
-use super::{POLL, redirect, shown};
+use super::{POLL, redirect};
 use crate::cancel::Cancel;
 use serde_json::Value;
 use std::sync::Arc;
