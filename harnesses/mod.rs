@@ -68,6 +68,11 @@ pub trait Harness: Sync {
     fn id(&self) -> &'static str;
     /// One line for `harness list`: which agent it is and for which models.
     fn about(&self) -> &'static str;
+    /// True when it reads actions from the text of a reply and offers no tools, so that a model
+    /// without tool calls will do.
+    fn reads_text(&self) -> bool {
+        false
+    }
     /// What stands before the first word of the user. Made once, then frozen for the session and
     /// stored with it, so that a resumed session sends the same bytes.
     fn begin(&self, cx: &Context) -> Start;

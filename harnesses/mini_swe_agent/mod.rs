@@ -46,6 +46,10 @@ impl Harness for MiniSweAgent {
         "mini-SWE-agent: commands as text, for models without tool calls and small coder models"
     }
 
+    fn reads_text(&self) -> bool {
+        true
+    }
+
     fn begin(&self, cx: &Context) -> Start {
         let mut state = State::default();
         state.notes.insert(NOTE_INSTANCE.into(), instance(cx));

@@ -2,9 +2,9 @@
 
 use super::event::{Event, Frontend};
 use crate::cancel::Cancel;
-use crate::config::Config;
-use crate::model::local::{self, Found, ModelInfo, Window};
-use crate::model::provider::{self, Provider};
+use crate::config::{Config, Source};
+use crate::model::local::{self, ModelInfo, Window};
+use crate::model::provider::{self, LocalServer, Provider};
 use std::fmt;
 
 /// Tokens that a session needs at least, so that the prompt, a file and a reply have room.
@@ -18,7 +18,7 @@ pub struct Connection {
     /// The model's name.
     pub model: String,
     /// What the server says about the model.
-    pub info: Option<ModelInfo>,
+    pub info: ModelInfo,
     /// The window.
     pub window: Window,
 }
@@ -55,75 +55,62 @@ pub struct Wish {
 /// No server, unknown provider, missing key, missing model, model without tools: one sentence
 /// with the command that mends it.
 pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Connection, ConnectError> {
-    let env = |name: &str| std::env::var(name).ok();
-    let id = provider_id(config, wish, cancel, front)?;
-    let provider = provider::resolve(&id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()))?;
-    let resumed = wish.resumed.as_ref().filter(|(p, _)| *p == id).map(|(_, m)| m.clone());
-    // A model that was named on this command line wins over the one of the resumed session.
-    let named = match (&config.model.value, resumed) {
-        (Some(model), Some(old)) => Some(if matches!(config.model.source, crate::config::Source::Flag(_)) { model.clone() } else { old }),
-        (Some(model), None) => Some(model.clone()),
-        (None, old) => old,
-    };
+    let provider = local::recognise(choose_provider(config, wish, cancel, front)?, cancel);
     let fail = |e: crate::model::ModelError| ConnectError(e.to_string());
-    let (model, info) = match named {
-        Some(model) if provider.is_local() => {
+    let (model, info) = match named_model(config, wish, &provider) {
+        Some(model) => {
             let info = local::describe(&provider, &model, cancel).map_err(fail)?;
             (model, info)
         }
-        Some(model) => (model, None),
         None if provider.is_local() => {
             let models = local::models(&provider, cancel).map_err(fail)?;
             let chosen = local::choose(&models).map_err(ConnectError)?;
             front.event(&Event::Note(format!("model: {} (the one that {} has; choose with -m)", chosen.id, provider.name)));
-            let info = local::describe(&provider, &chosen.id, cancel).map_err(fail)?.unwrap_or_else(|| chosen.clone());
-            (chosen.id.clone(), Some(info))
+            let info = local::describe(&provider, &chosen.id, cancel).map_err(fail)?;
+            (chosen.id.clone(), info)
         }
         None => return Err(ConnectError(format!("no model is set for {}; name one with -m, or set `model` in the config", provider.name))),
     };
-    if let Some(info) = &info {
-        if info.cloud {
-            front.event(&Event::Warning(format!("{model} runs on a remote server although {} lists it", provider.name)));
-        }
-        if info.tools == Some(false) && !wish.without_tools {
-            return Err(ConnectError(format!(
-                "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
-                provider.name
-            )));
-        }
+    if info.cloud {
+        front.event(&Event::Warning(format!("{model} runs on a remote server although {} lists it", provider.name)));
     }
-    let window = local::window(&provider, info.as_ref(), *config.model_context_window, NEED, local::free_memory());
+    if info.tools == Some(false) && !wish.without_tools {
+        return Err(ConnectError(format!(
+            "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
+            provider.name
+        )));
+    }
+    let window = local::window(&provider, Some(&info), *config.model_context_window, NEED, local::free_memory());
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }
     Ok(Connection { provider, model, info, window })
 }
 
-/// The provider's id: named, resumed, or the local server that answers.
-fn provider_id(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<String, ConnectError> {
-    if config.oss {
-        if let Some(id) = &*config.oss_provider {
-            return Ok(id.clone());
-        }
-        return found(detect(config, cancel), front);
-    }
-    if let Some(id) = &*config.model_provider
-        && (wish.resumed.is_none() || matches!(config.model_provider.source, crate::config::Source::Flag(_)))
-    {
-        return Ok(id.clone());
-    }
-    if let Some((id, _)) = &wish.resumed {
-        return Ok(id.clone());
-    }
-    found(detect(config, cancel), front)
+/// A model that was named: on this command line, in the resumed session, in the config. A resumed
+/// session's model belongs to its provider.
+fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
+    let resumed = wish.resumed.as_ref().filter(|(id, _)| *id == provider.id).map(|(_, model)| model.clone());
+    if is_flag(&config.model.source) { config.model.value.clone() } else { resumed.or_else(|| config.model.value.clone()) }
 }
 
-fn detect(config: &Config, cancel: &Cancel) -> Vec<Found> {
+/// The provider: named on this command line, of the resumed session, in the config, or the local
+/// server that answers.
+fn choose_provider(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Provider, ConnectError> {
     let env = |name: &str| std::env::var(name).ok();
-    local::detect(&provider::local_candidates(config, &env), cancel)
-}
-
-fn found(servers: Vec<Found>, front: &mut dyn Frontend) -> Result<String, ConnectError> {
+    let resolve = |id: &str| provider::resolve(id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()));
+    let resumed = wish.resumed.as_ref().map(|(id, _)| id);
+    let named = match (&*config.model_provider, resumed) {
+        _ if config.oss => config.oss_provider.as_ref(),
+        (Some(id), _) if is_flag(&config.model_provider.source) => Some(id),
+        (_, Some(id)) => Some(id),
+        (id, None) => id.as_ref(),
+    };
+    if let Some(id) = named {
+        return resolve(id);
+    }
+    let candidates: Vec<Provider> = LocalServer::ALL.iter().filter_map(|server| resolve(server.id()).ok()).collect();
+    let servers = local::detect(&candidates, cancel);
     let Some(first) = servers.first() else {
         return Err(ConnectError(
             "no local model server answers: not Ollama (11434), LM Studio (1234), llama-server (8080) nor vLLM (8000); start one, for example `ollama serve`, or name a provider with `-c model_provider=NAME`".into(),
@@ -132,5 +119,12 @@ fn found(servers: Vec<Found>, front: &mut dyn Frontend) -> Result<String, Connec
     let others: Vec<_> = servers[1..].iter().map(|f| f.server.name()).collect();
     let also = if others.is_empty() { String::new() } else { format!("; also up: {}", others.join(", ")) };
     front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", first.server.name(), first.base_url)));
-    Ok(first.server.id().to_owned())
+    // A server may answer on the port of another: what it is and where it is come from its answer.
+    let mut provider = resolve(first.server.id())?;
+    provider.base_url = first.base_url.clone();
+    Ok(provider)
+}
+
+fn is_flag(source: &Source) -> bool {
+    matches!(source, Source::Flag(_))
 }

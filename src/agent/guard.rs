@@ -2,7 +2,8 @@
 //!
 //! Progress is never stopped: the same command with another result is work, not a loop.
 
-use crate::model::Delta;
+use crate::model::dialect::Repeats;
+use crate::model::{Delta, ToolSpec};
 use crate::tools::action::{Action, Outcome};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,10 +16,10 @@ const GIVE_UP: usize = 5;
 const LOOP_BYTES: usize = 2_000;
 /// The longest period that is looked for.
 const LONGEST_PERIOD: usize = 1_000;
-/// A repeated tool call written as text is cut at this copy.
+/// A growing text is looked at again after this many bytes.
+const CHECK_EVERY: usize = 100;
+/// The stream is cut when a call is written this often in a row.
 const CALL_COPIES: usize = 3;
-/// Marks of a tool call written as text.
-const CALL_MARKS: [&str; 5] = ["<tool_call>", "<function=", "\"arguments\"", "\"parameters\"", "```"];
 
 /// Watches the calls of a session.
 #[derive(Debug, Default)]
@@ -91,82 +92,67 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 /// Watches one reply while it streams.
-#[derive(Debug, Default)]
-pub struct StreamGuard {
+pub struct StreamGuard<'t> {
+    tools: &'t [ToolSpec],
+    repeats: Repeats<'t>,
     text: String,
+    arguments: String,
+    /// The size at which the growing text was last looked at.
     checked: usize,
-    calls: Vec<(String, String)>,
 }
 
-impl StreamGuard {
+impl<'t> StreamGuard<'t> {
+    /// For a reply to a request that offered these tools.
+    pub fn new(tools: &'t [ToolSpec]) -> Self {
+        StreamGuard { tools, repeats: Repeats::new(tools), text: String::new(), arguments: String::new(), checked: 0 }
+    }
+
     /// Takes one delta; says why the stream should be cut, if it should.
     pub fn watch(&mut self, delta: &Delta) -> Option<&'static str> {
-        match delta {
-            Delta::Retry { .. } => {
-                *self = StreamGuard::default();
-                None
+        if let Delta::Retry { .. } = delta {
+            *self = StreamGuard::new(self.tools);
+            return None;
+        }
+        if self.repeats.push(delta) >= CALL_COPIES {
+            return Some("the model repeats one call");
+        }
+        let grown = match delta {
+            Delta::CallStart { .. } => {
+                self.arguments.clear();
+                self.checked = 0;
+                return None;
             }
-            Delta::CallStart { index, name } => {
-                if self.calls.len() <= *index {
-                    self.calls.resize(index + 1, Default::default());
-                }
-                self.calls[*index].0.push_str(name);
-                // The third copy begins: two complete equal calls stand before it.
-                let n = self.calls.len();
-                (n >= CALL_COPIES && self.calls[n - 3] == self.calls[n - 2] && self.calls[n - 1].0 == self.calls[n - 2].0)
-                    .then_some("the model repeats one call")
-            }
-            Delta::CallArguments { index, text } => {
-                let call = self.calls.get_mut(*index)?;
-                call.1.push_str(text);
-                let args = std::mem::take(&mut call.1);
-                let looping = self.grown(&args);
-                self.calls[*index].1 = args;
-                looping
+            Delta::CallArguments { text, .. } => {
+                self.arguments.push_str(text);
+                &self.arguments
             }
             Delta::Text(text) | Delta::Reasoning(text) => {
                 self.text.push_str(text);
-                let all = std::mem::take(&mut self.text);
-                let looping = self.grown(&all);
-                self.text = all;
-                looping
+                &self.text
             }
-            Delta::Progress { .. } | Delta::Waiting(_) => None,
-        }
-    }
-
-    /// Looks for a loop at the end of `text`, every hundred bytes.
-    fn grown(&mut self, text: &str) -> Option<&'static str> {
-        if text.len() < self.checked {
-            self.checked = 0;
-        }
-        if text.len() < self.checked + 100 {
+            _ => return None,
+        };
+        if grown.len() < self.checked + CHECK_EVERY {
             return None;
         }
-        self.checked = text.len();
-        loops(text.as_bytes()).then_some("the model repeats itself")
+        self.checked = grown.len();
+        loops(grown.as_bytes()).then_some("the model repeats itself")
     }
 }
 
-/// True when the text ends in a stretch that repeats: at least 2,000 bytes and four times over,
-/// or three times over when what repeats holds a tool call.
+/// True when the text ends in a stretch that repeats itself: at least 2,000 bytes and four times.
 fn loops(text: &[u8]) -> bool {
     let n = text.len();
-    (1..=LONGEST_PERIOD.min(n / CALL_COPIES)).any(|period| {
-        let repeated = (period..n).take_while(|i| text[n - 1 - (i - period)] == text[n - 1 - i]).count() + period;
-        if repeated >= LOOP_BYTES.max(4 * period) {
-            return true;
-        }
-        period >= 30 && repeated >= CALL_COPIES * period && {
-            let block = String::from_utf8_lossy(&text[n - period..]);
-            CALL_MARKS.iter().any(|m| block.contains(m))
-        }
+    (1..=LONGEST_PERIOD.min(n / 4)).any(|period| {
+        let equal = (0..n - period).take_while(|i| text[n - 1 - i] == text[n - 1 - i - period]).count();
+        equal + period >= LOOP_BYTES.max(4 * period)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ToolInput;
     use crate::tools::action::{Output, Shell, ShellOut, ShellStatus};
     use std::time::Duration;
 
@@ -220,31 +206,30 @@ mod tests {
         assert_eq!(guard.judge(&shell("c")), CallVerdict::Run);
     }
 
-    #[test]
-    fn the_third_copy_of_a_call_cuts_the_stream() {
-        let mut guard = StreamGuard::default();
-        let mut cut_at = None;
-        for index in 0..5 {
-            let start = guard.watch(&Delta::CallStart { index, name: "read".into() });
-            let arguments = guard.watch(&Delta::CallArguments { index, text: "{\"path\":\"a\"}".into() });
-            if start.or(arguments).is_some() {
-                cut_at = Some(index);
-                break;
-            }
-        }
-        assert_eq!(cut_at, Some(2));
+    fn cut_after(mut deltas: impl Iterator<Item = Delta>) -> Option<&'static str> {
+        let schema = serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+        let tools = [ToolSpec { name: "read_file".into(), description: String::new(), input: ToolInput::Function(schema) }];
+        let mut guard = StreamGuard::new(&tools);
+        deltas.find_map(|d| guard.watch(&d))
     }
 
     #[test]
-    fn a_call_repeated_as_text_is_cut_and_ordinary_text_is_not() {
+    fn the_third_copy_of_a_call_cuts_the_stream() {
+        let copy = |index| [Delta::CallStart { index, name: "read_file".into() }, Delta::CallArguments { index, text: "{\"path\":\"a\"}".into() }];
+        assert_eq!(cut_after((0..2).flat_map(copy)), None);
+        assert_eq!(cut_after((0..3).flat_map(copy)), Some("the model repeats one call"));
+    }
+
+    #[test]
+    fn a_call_repeated_as_text_is_cut() {
         let call = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.rs\"}}\n</tool_call>\n";
-        let mut guard = StreamGuard::default();
-        let copies = (1..10).find(|_| guard.watch(&Delta::Text(call.into())).is_some());
-        assert!(copies.is_some_and(|n| n <= 4), "{copies:?}");
-        let mut guard = StreamGuard::default();
-        for line in 0..500 {
-            let text = format!("let x{line} = {};\n", line * 7);
-            assert_eq!(guard.watch(&Delta::Text(text)), None);
-        }
+        assert_eq!(cut_after((0..2).map(|_| Delta::Text(call.into()))), None);
+        assert!(cut_after((0..4).map(|_| Delta::Text(call.into()))).is_some());
+    }
+
+    #[test]
+    fn a_text_that_repeats_is_cut_and_ordinary_text_is_not() {
+        assert!(cut_after((0..400).map(|_| Delta::Text("the same line again\n".into()))).is_some());
+        assert_eq!(cut_after((0..500).map(|n| Delta::Text(format!("let x{n} = {};\n", n * 7)))), None);
     }
 }

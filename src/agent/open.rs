@@ -63,7 +63,7 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
     let wish = Wish {
         chat_completions: ask.chat_completions,
         resumed: recorded.as_ref().map(|r| (r.model_provider.clone(), r.model.clone())),
-        without_tools: named.is_some_and(|h| !h.needs_tools()),
+        without_tools: named.is_some_and(|h| h.reads_text()),
     };
     let connection = connect(config, &wish, cancel, front)?;
     let project = project.join().map_err(|_| fail("the project's folder could not be read".into()))?;

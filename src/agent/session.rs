@@ -90,6 +90,7 @@ impl Session {
         let restored = parts.restored.unwrap_or_default();
         let resumed = !restored.id.is_empty();
         let start = restored.start.unwrap_or_else(|| parts.harness.begin(&parts.context));
+        let state = if resumed { restored.memory.harness } else { start.state.clone() };
         let start_bytes = start.system.len()
             + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
             + start.opening.iter().map(item_bytes).sum::<usize>();
@@ -119,7 +120,7 @@ impl Session {
             harness: parts.harness,
             context: parts.context,
             start,
-            state: restored.memory.harness,
+            state,
             transcript: restored.transcript,
             workbench,
             judge: parts.judge,

@@ -4,10 +4,9 @@ use super::approval::policy::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
 use super::guard::{CallVerdict, StreamGuard};
 use super::session::Session;
-use crate::harnesses::{CallError, Done, Input, Notice, Step};
+use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::settle;
-use crate::model::dialect::holdback::Holdback;
-use crate::model::dialect::{self, Finding, Surroundings};
+use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
 use crate::sandbox::{Lift, Mode, Strength};
@@ -31,6 +30,10 @@ struct Progress {
     overflows: u32,
     /// Why the last stream was cut.
     cut: Option<&'static str>,
+    /// The end of the reply's text that may have been markup, not shown yet.
+    held: String,
+    /// A call as text was answered with a correction in this turn.
+    corrected: bool,
     /// Text that may be the answer if nothing better comes.
     last_text: String,
 }
@@ -98,7 +101,7 @@ impl Session {
         front.event(&Event::Requested { bytes, tokens, window: self.budget.window() });
         p.requests += 1;
         p.cut = None;
-        let mut guard = StreamGuard::default();
+        let mut guard = StreamGuard::new(request.tools);
         let mut held = Holdback::new(!request.tools.is_empty());
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
@@ -113,10 +116,7 @@ impl Session {
         self.log.debug(|| self.provider.wire.wire().body(&request).to_string());
         let reply = http::stream(&self.provider, &request, &self.cancel, &mut on).inspect_err(|e| self.log.error(&e.to_string()))?;
         self.log.debug(|| format!("{:?}", reply.assistant));
-        let rest = held.finish();
-        if !rest.is_empty() {
-            front.event(&Event::Text(rest));
-        }
+        p.held = held.finish();
         self.count(&reply, bytes, tokens, front);
         Ok(reply)
     }
@@ -175,6 +175,9 @@ impl Session {
         }
         self.settle_calls(&mut reply, &mut faults, &mut notes, front);
         let assistant = &reply.assistant;
+        if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
+            front.event(&Event::Text(std::mem::take(&mut p.held)));
+        }
         let thinking = assistant.reasoning.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n");
         front.event(&Event::Replied { text: assistant.text.clone(), reasoning: thinking, usage: reply.usage, timing: reply.timing });
         if let Finish::Refused(why) = &reply.finish {
@@ -190,6 +193,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                *self.state.counters.entry(harnesses::REQUERIES.into()).or_default() += 1;
                 if p.requeries > REQUERIES {
                     return Next::End(EndReason::Failed("the model did not answer in the form that this harness needs; try another with --harness".into()), p.last_text.clone());
                 }
@@ -206,6 +210,7 @@ impl Session {
                 Next::End(reason, p.last_text.clone())
             }
             Step::Act(actions) => {
+                self.state.counters.remove(harnesses::REQUERIES);
                 p.empty = 0;
                 p.requeries = 0;
                 self.act(reply.assistant, actions, faults, notes, p, front)
@@ -219,14 +224,15 @@ impl Session {
             return None;
         }
         let texts = |wanted: fn(&Item) -> bool| -> Vec<String> {
-            self.transcript.items().iter().rev().filter(|i| wanted(i)).take(8).map(Item::text).collect()
+            let newest = self.transcript.items().iter().rev().filter(|i| wanted(i)).take(8);
+            newest.map(Item::text).collect::<Vec<_>>().into_iter().rev().collect()
         };
         let users = texts(|i| matches!(i, Item::User { .. }));
         let results = texts(|i| matches!(i, Item::ToolResult(_)));
         let around = Surroundings {
             user_texts: &users.iter().map(String::as_str).collect::<Vec<_>>(),
             tool_texts: &results.iter().map(String::as_str).collect::<Vec<_>>(),
-            enforced: self.is_fenced() && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
+            enforced: p.corrected || self.is_fenced() && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
             interactive: front.interactive(),
         };
         match dialect::recover(&self.start.tools, reply, &around) {
@@ -247,6 +253,7 @@ impl Session {
                 if p.requeries > REQUERIES {
                     return None;
                 }
+                p.corrected = true;
                 front.event(&Event::Repaired("the reply looks like a tool call that cannot be run; the model was told".into()));
                 self.push_reply(reply.assistant.clone());
                 let items = self.harness.notice(&mut self.state, &Notice::Nudge(text_for_model));
@@ -510,7 +517,7 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         Delta::Progress { processed, total, .. } => front.event(&Event::Progress { processed, total }),
         Delta::Waiting(time) => front.event(&Event::Waiting(time)),
         Delta::Retry { attempt, of, why } => {
-            *held = Holdback::new(held.tools_offered());
+            held.reset();
             front.event(&Event::Retry { attempt, of, why });
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}

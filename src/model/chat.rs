@@ -1,21 +1,44 @@
-//! stub
-use super::*;
-/// stub
+//! OpenAI Chat Completions, as local and hosted servers really speak it.
+//!
+//! Every server has its own dialect of this API. What is sent is the part that all of them take;
+//! what is read is everything that was seen from any of them.
+
+pub(super) mod calls;
+mod decode;
+pub(super) mod encode;
+pub(super) mod turns;
+
+use super::{Decoder, Framing, Request, ToolSpec, Wire, WireApi};
+use serde_json::Value;
+
+/// The `chat` wire.
 pub struct Chat;
+
 impl Wire for Chat {
     fn api(&self) -> WireApi {
-        todo!()
+        WireApi::Chat
     }
+
     fn path(&self) -> &'static str {
-        todo!()
+        "/chat/completions"
     }
-    fn body(&self, _: &Request) -> Value {
-        todo!()
+
+    fn body(&self, request: &Request) -> Value {
+        encode::body(request)
     }
+
     fn framing(&self) -> Framing {
-        todo!()
+        Framing::Sse
     }
-    fn decoder(&self, _: &[ToolSpec]) -> Box<dyn Decoder> {
-        todo!()
+
+    fn decoder(&self, tools: &[ToolSpec]) -> Box<dyn Decoder> {
+        Box::new(decode::Reader::new(tools))
     }
+}
+
+/// What tests of other wires share with the tests here.
+#[cfg(test)]
+pub(super) mod testing {
+    pub use super::decode::tests::read;
+    pub use super::encode::tests::{request, tool, transcript};
 }

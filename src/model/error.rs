@@ -76,13 +76,54 @@ impl ModelError {
     /// True when the same request may succeed if it is sent again.
     pub fn is_transient(&self) -> bool {
         match self {
-            ModelError::Status { status, .. } => {
-                matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+            ModelError::Status {
+                status, message, ..
+            } => {
+                matches!(status, 408 | 409 | 425 | 429 | 498 | 499 | 500..=599)
+                    && !is_hopeless(message)
             }
             ModelError::Broken { .. } => true,
             _ => false,
         }
     }
+
+    /// The same error with the server's address and the model's name filled in, for errors made
+    /// where neither is known: a decoder sees only the stream.
+    pub fn locate(mut self, at: &str, asked: &str) -> Self {
+        match &mut self {
+            ModelError::Unreachable { url, .. }
+            | ModelError::Status { url, .. }
+            | ModelError::Broken { url, .. }
+            | ModelError::Idle { url, .. } => {
+                if url.is_empty() {
+                    url.push_str(at);
+                }
+            }
+            ModelError::NoModel { model, .. } => {
+                if model.is_empty() {
+                    model.push_str(asked);
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
+/// A used-up quota comes as 429, and some refusals of llama.cpp as 500, but no wait mends them.
+fn is_hopeless(message: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "insufficient_quota",
+        "credit_balance_exhausted",
+        "exceeded_current_quota_error",
+        "usage_not_included",
+        "spend_limit_reached",
+        "image input is not supported",
+        "failed to parse tool call arguments",
+        "no user query found in messages",
+    ];
+    let lower = message.to_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
 }
 
 impl fmt::Display for ModelError {

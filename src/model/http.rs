@@ -1,27 +1,420 @@
-//! (room: wires)
-use super::ModelError;
+//! Requests to model servers: one try on one worker thread, retries, idle limit, cancellation.
+//!
+//! [`stream`] is the only way in which a prompt leaves the program. A worker thread sends the
+//! request on an agent of its own and passes on raw bytes ([`exchange`]); the caller's thread cuts
+//! them into frames, lets the wire decode them, and watches the stop flag. To stop, it drops the
+//! exchange, which closes the socket, so that the server stops generating.
+
+mod classify;
+mod connect;
+mod exchange;
+mod retry;
+mod side;
+#[cfg(test)]
+mod tests;
+
+pub use classify::classify;
+pub use side::{get_json, post_json};
+
+use super::provider::Provider;
+use super::sse::{Frame, Frames};
+use super::{Decoder, Delta, Framing, ModelError, Reply, Request, Wire};
 use crate::cancel::Cancel;
-use serde_json::Value;
-use std::time::Duration;
-/// stub
-pub fn get_json(
-    url: &str,
-    _: &[(String, String)],
-    _: Duration,
-    _: &Cancel,
-) -> Result<Value, ModelError> {
-    Err(ModelError::Unreachable {
-        url: url.into(),
-        why: "stub".into(),
+use exchange::{Exchange, Failure, Head, Message, Order};
+use retry::{Lost, Retries, Stage};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a wait looks at the stop flag.
+const POLL: Duration = Duration::from_millis(40);
+/// How often a person is told that nothing has come.
+const SAY_WAITING: Duration = Duration::from_secs(10);
+/// The most bytes of one reply, and of the body of an error.
+const MAX_REPLY: usize = 256 << 20;
+const MAX_ERROR: usize = 1 << 20;
+/// How long the body of an error may take.
+const ERROR_LIMIT: Duration = Duration::from_secs(10);
+
+/// What the reader of a stream wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// More.
+    Go,
+    /// End the stream on purpose; what was read so far is the reply, with
+    /// [`Finish::Cut`](super::Finish::Cut).
+    Cut,
+}
+
+/// Sends one request and streams its reply to `on`.
+///
+/// Retries what may pass by itself and says so with [`Delta::Retry`]: everything streamed before
+/// that is void. There is no limit on the whole, only the provider's idle limit.
+///
+/// # Errors
+/// The last error once the retries are used up, an error that no retry can mend, or
+/// [`ModelError::Interrupted`].
+pub fn stream(
+    provider: &Provider,
+    request: &Request,
+    cancel: &Cancel,
+    on: &mut dyn FnMut(Delta) -> Flow,
+) -> Result<Reply, ModelError> {
+    let call = Call::new(provider, request);
+    let mut listener = Listener::new(on);
+    let mut retries = Retries::new(provider);
+    loop {
+        let lost = match call.attempt(cancel, &mut listener) {
+            Ok(reply) => return Ok(reply),
+            Err(lost) => lost,
+        };
+        let Some(retry) = retries.next(&lost) else {
+            return Err(lost.error);
+        };
+        let told = match retry.quiet {
+            true => Flow::Go,
+            false => listener.tell(Delta::Retry {
+                attempt: retry.attempt,
+                of: retry.of,
+                why: lost.error.to_string(),
+            }),
+        };
+        if told == Flow::Cut || pause(retry.wait, cancel, &mut listener)? == Flow::Cut {
+            return Ok(call.decoder().cut());
+        }
+    }
+}
+
+/// Waits between two tries.
+fn pause(wait: Duration, cancel: &Cancel, listener: &mut Listener) -> Result<Flow, ModelError> {
+    let until = Instant::now() + wait;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if cancel.is_cancelled() {
+            return Err(ModelError::Interrupted);
+        }
+        if left.is_zero() {
+            return Ok(Flow::Go);
+        }
+        if listener.tick() == Flow::Cut {
+            return Ok(Flow::Cut);
+        }
+        std::thread::sleep(left.min(POLL));
+    }
+}
+
+/// A request, ready to be sent any number of times.
+struct Call<'a> {
+    request: &'a Request<'a>,
+    wire: &'static dyn Wire,
+    order: Order,
+    /// The address without query and password, for errors.
+    url: String,
+    idle: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    fn new(provider: &Provider, request: &'a Request<'a>) -> Self {
+        let wire = provider.wire.wire();
+        let url = address(&provider.base_url, wire.path(), &provider.query);
+        let accept = match wire.framing() {
+            Framing::Sse => "text/event-stream",
+            Framing::Ndjson => "application/x-ndjson",
+        };
+        let mut headers = provider.headers.clone();
+        let ours = [("content-type", "application/json"), ("accept", accept)];
+        for (name, value) in wire.headers().iter().chain(&ours) {
+            if !headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)) {
+                headers.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+        Call {
+            request,
+            wire,
+            url: shown(&url),
+            order: Order {
+                url,
+                headers,
+                body: Some(Arc::from(wire.body(request).to_string().into_bytes())),
+                local: provider.local.is_some(),
+                limit: None,
+            },
+            idle: provider.idle_limit,
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        self.wire.decoder(self.request.tools)
+    }
+
+    /// One try, from connecting to the last frame.
+    fn attempt(&self, cancel: &Cancel, listener: &mut Listener) -> Result<Reply, Lost> {
+        let started = Instant::now();
+        listener.first_token = None;
+        let mut stage = Stage::Asked;
+        let mut reply = self
+            .receive(cancel, listener, &mut stage)
+            .map_err(|error| Lost {
+                error: error.locate(&self.url, self.request.model),
+                stage,
+            })?;
+        let first = listener.first_token.map(|at| at.duration_since(started));
+        reply.timing.first_token = first;
+        reply.timing.total = started.elapsed();
+        Ok(reply)
+    }
+
+    fn receive(
+        &self,
+        cancel: &Cancel,
+        listener: &mut Listener,
+        stage: &mut Stage,
+    ) -> Result<Reply, ModelError> {
+        if cancel.is_cancelled() {
+            return Err(ModelError::Interrupted);
+        }
+        let exchange =
+            Exchange::start(self.order.clone()).map_err(|e| unreachable(e.to_string()))?;
+        let mut decoder = self.decoder();
+        let head = match self.hear(&exchange, cancel, listener)? {
+            None => return Ok(decoder.cut()),
+            Some(Message::Head(head)) => head,
+            Some(Message::Failed(failure)) => return Err(not_reached(failure, stage)),
+            Some(Message::Bytes(_) | Message::End) => {
+                return Err(broken("an answer without a head"));
+            }
+        };
+        if let Some(error) = redirect(&self.url, &head) {
+            return Err(error);
+        }
+        if !(200..300).contains(&head.status) {
+            let until = Instant::now() + ERROR_LIMIT;
+            let body = side::drain(&exchange, cancel, MAX_ERROR, until)?.bytes;
+            return Err(side::refusal(&self.url, &head, &body, self.request.model));
+        }
+        *stage = Stage::Streaming;
+        let mut frames = Frames::new(self.wire.framing());
+        let mut ready = Vec::new();
+        let mut size = 0;
+        let end = loop {
+            match self.hear(&exchange, cancel, listener)? {
+                None => return Ok(decoder.cut()),
+                Some(Message::Bytes(bytes)) => {
+                    size += bytes.len();
+                    if size > MAX_REPLY || frames.push(&bytes, &mut ready).is_err() {
+                        *stage = Stage::Never;
+                        return Err(broken("it is longer than any reply may be"));
+                    }
+                    if feed(decoder.as_mut(), &mut ready, listener)? == Flow::Cut {
+                        return Ok(decoder.cut());
+                    }
+                    if decoder.is_done() {
+                        return decoder.finish();
+                    }
+                }
+                Some(Message::Failed(failure)) => break Some(failure.why()),
+                Some(Message::End | Message::Head(_)) => break None,
+            }
+        };
+        if frames.end(&mut ready).is_err() {
+            *stage = Stage::Never;
+            return Err(broken("it is longer than any reply may be"));
+        }
+        match feed(decoder.as_mut(), &mut ready, listener) {
+            Ok(Flow::Go) => {}
+            Ok(Flow::Cut) => return Ok(decoder.cut()),
+            // The last line of a connection that broke may be half a line: the break is the cause.
+            Err(ModelError::Broken { .. }) if end.is_some() => {}
+            Err(error) => return Err(error),
+        }
+        decoder.finish().map_err(|error| match (error, end) {
+            (ModelError::Broken { url, why }, Some(cause)) => ModelError::Broken {
+                url,
+                why: format!("{why} ({cause})"),
+            },
+            (error, _) => error,
+        })
+    }
+
+    /// The next message; `None` when the listener wants no more.
+    fn hear(
+        &self,
+        exchange: &Exchange,
+        cancel: &Cancel,
+        listener: &mut Listener,
+    ) -> Result<Option<Message>, ModelError> {
+        let since = Instant::now();
+        loop {
+            let message = exchange.next(POLL);
+            // First: what a cancelled connection says about its end is no answer.
+            if cancel.is_cancelled() {
+                return Err(ModelError::Interrupted);
+            }
+            if message.is_some() {
+                return Ok(message);
+            }
+            if let Some(limit) = self.idle.filter(|limit| since.elapsed() >= *limit) {
+                let url = self.url.clone();
+                return Err(ModelError::Idle { url, limit });
+            }
+            if listener.tick() == Flow::Cut {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Decodes the frames that are ready and tells the listener what they brought.
+fn feed(
+    decoder: &mut dyn Decoder,
+    ready: &mut Vec<Frame>,
+    listener: &mut Listener,
+) -> Result<Flow, ModelError> {
+    let mut deltas = Vec::new();
+    for frame in ready.drain(..) {
+        if frame.data.starts_with('<') {
+            return Err(classify("", 200, &frame.data, None, ""));
+        }
+        let fed = decoder.feed(&frame, &mut deltas);
+        for delta in deltas.drain(..) {
+            if listener.tell(delta) == Flow::Cut {
+                return Ok(Flow::Cut);
+            }
+        }
+        fed?;
+        if decoder.is_done() {
+            break;
+        }
+    }
+    Ok(Flow::Go)
+}
+
+/// Whoever reads the stream, and when it last heard something.
+struct Listener<'a> {
+    on: &'a mut dyn FnMut(Delta) -> Flow,
+    /// When something was last worth telling.
+    heard: Instant,
+    /// When it was last told that nothing comes.
+    told: Instant,
+    first_token: Option<Instant>,
+}
+
+impl<'a> Listener<'a> {
+    fn new(on: &'a mut dyn FnMut(Delta) -> Flow) -> Self {
+        let now = Instant::now();
+        Listener {
+            on,
+            heard: now,
+            told: now,
+            first_token: None,
+        }
+    }
+
+    fn tell(&mut self, delta: Delta) -> Flow {
+        let now = Instant::now();
+        match delta {
+            // The silence goes on over a retry.
+            Delta::Retry { .. } | Delta::Waiting(_) => {}
+            Delta::Progress { .. } => (self.heard, self.told) = (now, now),
+            _ => {
+                (self.heard, self.told) = (now, now);
+                self.first_token.get_or_insert(now);
+            }
+        }
+        (self.on)(delta)
+    }
+
+    /// Says about every ten seconds that nothing comes.
+    fn tick(&mut self) -> Flow {
+        if self.told.elapsed() < SAY_WAITING {
+            return Flow::Go;
+        }
+        self.told = Instant::now();
+        self.tell(Delta::Waiting(self.heard.elapsed()))
+    }
+}
+
+fn unreachable(why: String) -> ModelError {
+    ModelError::Unreachable {
+        url: String::new(),
+        why,
+    }
+}
+
+fn broken(why: &str) -> ModelError {
+    ModelError::Broken {
+        url: String::new(),
+        why: why.to_owned(),
+    }
+}
+
+/// The error of a try that got no answer, and how far it came.
+fn not_reached(failure: Failure, stage: &mut Stage) -> ModelError {
+    *stage = match failure {
+        Failure::Refused(_) => Stage::Refused,
+        Failure::Never(_) => Stage::Never,
+        Failure::Connect(_) | Failure::Broke(_) => Stage::Asked,
+    };
+    match failure {
+        Failure::Broke(why) => broken(&why),
+        other => unreachable(other.why()),
+    }
+}
+
+/// A redirect is not followed: it would carry the key and the prompt to a host that nobody named.
+fn redirect(url: &str, head: &Head) -> Option<ModelError> {
+    if !(300..400).contains(&head.status) {
+        return None;
+    }
+    let to = shown(head.location.as_deref().unwrap_or("another address"));
+    Some(ModelError::Status {
+        url: url.to_owned(),
+        status: head.status,
+        message: format!(
+            "it redirects to {}; set base_url to the address that is meant",
+            classify::one_line(&to)
+        ),
+        retry_after: None,
     })
 }
-/// stub
-pub fn post_json(
-    url: &str,
-    headers: &[(String, String)],
-    _: &Value,
-    limit: Duration,
-    cancel: &Cancel,
-) -> Result<Value, ModelError> {
-    get_json(url, headers, limit, cancel)
+
+/// Base URL, path and query in one. A query of the base URL itself is kept.
+fn address(base: &str, path: &str, query: &[(String, String)]) -> String {
+    let (base, own) = base.split_once('?').unwrap_or((base, ""));
+    let mut url = format!("{}{path}", base.trim_end_matches('/'));
+    let pairs = query
+        .iter()
+        .map(|(k, v)| format!("{}={}", encode(k), encode(v)));
+    let own = Some(own.to_owned()).filter(|own| !own.is_empty());
+    let all = own.into_iter().chain(pairs).collect::<Vec<_>>().join("&");
+    if !all.is_empty() {
+        url.push('?');
+        url.push_str(&all);
+    }
+    url
+}
+
+fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(byte as char)
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// The address as errors show it: a query or a user part may hold a key.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
 }

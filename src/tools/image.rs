@@ -5,6 +5,9 @@ use super::action::{Outcome, ToolError};
 use crate::model::Part;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// The largest picture, in bytes.
 const LIMIT: u64 = 10 << 20;
@@ -38,6 +41,21 @@ impl Workbench {
             },
         })
     }
+}
+
+/// A picture of the user's own, named on the command line: no gate stands before it.
+///
+/// # Errors
+/// One sentence: unreadable, too large, not a picture.
+pub fn read(path: &Path) -> Result<Part, String> {
+    let failed = |e: std::io::Error| format!("{} cannot be read: {e}", path.display());
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(format!("{} has more than the {} MiB that a picture may have", path.display(), LIMIT >> 20));
+    }
+    let media_type = media_type(&bytes).ok_or_else(|| format!("{} is not a picture that can be shown; PNG, JPEG, GIF and WebP are", path.display()))?;
+    Ok(Part::Image { media_type: media_type.into(), data: STANDARD.encode(bytes) })
 }
 
 /// The media type by the first bytes, whatever the file is called.

@@ -7,7 +7,7 @@ pub mod action;
 mod background;
 mod edit;
 mod files;
-mod image;
+pub mod image;
 mod indent;
 mod matching;
 mod memory;
@@ -151,6 +151,16 @@ impl Workbench {
             Action::Finish { .. } => Ok(Outcome::Finished),
         };
         done.unwrap_or_else(Outcome::Failed)
+    }
+
+    /// The fence around commands.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.setup.sandbox
+    }
+
+    /// The folder for whole outputs and long inputs.
+    pub fn outputs(&self) -> &Path {
+        &self.setup.outputs
     }
 
     /// What the model has read and written.

@@ -8,7 +8,7 @@ use crate::cli::render::sanitize::one_line;
 use crate::cli::{Failure, say};
 use crate::harnesses;
 use crate::model::local::{self, ModelInfo};
-use crate::model::provider::{self, Provider};
+use crate::model::provider::{self, LocalServer, Provider};
 use serde_json::{Value, json};
 
 /// Lists the models of the named provider, or of every local server that answers.
@@ -20,19 +20,21 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let env = |name: &str| std::env::var(name).ok();
     let cancel = Cancel::new();
     let named = setup.config.oss_provider.value.clone().filter(|_| setup.config.oss).or(setup.config.model_provider.value.clone());
-    let ids: Vec<String> = match named {
-        Some(id) => vec![id],
-        None => local::detect(&provider::local_candidates(&setup.config, &env), &cancel).iter().map(|f| f.server.id().to_owned()).collect(),
+    let resolve = |id: &str| provider::resolve(id, &setup.config, &env, options.chat_completions);
+    let providers: Vec<Provider> = match named {
+        Some(id) => vec![local::recognise(resolve(&id)?, &cancel)],
+        None => {
+            let candidates: Vec<Provider> = LocalServer::ALL.iter().filter_map(|s| resolve(s.id()).ok()).collect();
+            let found = local::detect(&candidates, &cancel);
+            found.iter().filter_map(|f| Some(Provider { base_url: f.base_url.clone(), ..resolve(f.server.id()).ok()? })).collect()
+        }
     };
-    if ids.is_empty() {
+    if providers.is_empty() {
         return Err("no local model server answers: not Ollama (11434), LM Studio (1234), llama-server (8080) nor vLLM (8000); start one, for example `ollama serve`".into());
     }
     let mut rows = Vec::new();
-    for id in ids {
-        let provider = provider::resolve(&id, &setup.config, &env, options.chat_completions)?;
+    for provider in providers {
         for model in local::models(&provider, &cancel)? {
-            // A list often leaves out what the model's own page tells.
-            let model = local::describe(&provider, &model.id, &cancel).ok().flatten().unwrap_or(model);
             rows.push((provider.clone(), model));
         }
     }

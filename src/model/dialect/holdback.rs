@@ -86,6 +86,11 @@ impl Holdback {
         }
     }
 
+    /// Begins anew: the reply is sent again.
+    pub fn reset(&mut self) {
+        *self = Holdback::new(self.tools);
+    }
+
     /// Takes the next piece of the reply and gives what may be shown now.
     pub fn push(&mut self, text: &str) -> String {
         self.held.push_str(text);
