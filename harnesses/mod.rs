@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use crate::project::{Document, Instructions};
+
 /// Every harness.
 pub const ALL: [&dyn Harness; 4] = [
     &native::Native,
@@ -193,33 +195,6 @@ pub struct Context {
     pub guidance: bool,
     /// A person can be asked.
     pub interactive: bool,
-}
-
-/// AGENTS.md texts within their budget.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Instructions {
-    /// The user's own, from the home folder, trimmed.
-    pub global: Option<Document>,
-    /// The project's, from its root down to the working folder.
-    pub project: Vec<Document>,
-}
-
-impl Instructions {
-    /// True when there is none.
-    pub fn is_empty(&self) -> bool {
-        self.global.is_none() && self.project.is_empty()
-    }
-}
-
-/// One instruction file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Document {
-    /// Where it is, absolute.
-    pub path: PathBuf,
-    /// The path to show: relative to the working folder where that is shorter.
-    pub shown: String,
-    /// Its text; when it was cut to the budget, the last line says so.
-    pub text: String,
 }
 
 /// What commands may do, for prompts.

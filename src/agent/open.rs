@@ -17,7 +17,6 @@ use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 /// What a front end asks for beside the settings.
 #[derive(Debug, Clone, Default)]
@@ -54,11 +53,6 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
     let approval = recorded.as_ref().filter(|_| !is_flag(&config.approval_policy.source)).and_then(|r| Approval::from_name(&r.approval_policy));
     let approval = approval.unwrap_or(*config.approval_policy);
 
-    // What the project brings is read while the server is asked.
-    let project = {
-        let (cwd, home, config) = (cwd.clone(), home.path().to_owned(), config.clone());
-        thread::spawn(move || Project::read(&cwd, &home, &config))
-    };
     let named = named_harness(config, recorded.as_ref()).map_err(fail)?;
     let wish = Wish {
         chat_completions: ask.chat_completions,
@@ -66,9 +60,6 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
         without_tools: named.is_some_and(|h| h.reads_text()),
     };
     let connection = connect(config, &wish, cancel, front)?;
-    let project = project.join().map_err(|_| fail("the project's folder could not be read".into()))?;
-    project.warnings.iter().for_each(|w| front.event(&Event::Warning(w.clone())));
-
     let harness = named.unwrap_or_else(|| {
         let p = &connection.provider;
         let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url).unwrap_or(harnesses::GENERAL);
@@ -80,7 +71,8 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
         .or_else(|| config.harness_size.as_deref().and_then(Size::from_name))
         .unwrap_or_else(|| Size::for_window(connection.window.tokens));
     let facts = Facts { cwd: &cwd, policy: &policy, approval, size, recorded: recorded.as_ref(), interactive: front.interactive() };
-    let context = make_context(config, project, facts, &connection.model, connection.window.tokens).map_err(fail)?;
+    let (context, warnings) = make_context(config, home, facts, &connection.model, connection.window.tokens).map_err(fail)?;
+    warnings.into_iter().for_each(|w| front.event(&Event::Warning(w)));
     let id = restored.as_ref().map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
     let outputs = home.outputs(&id);
     let store = store(home, ask, &id, front)?;
@@ -120,12 +112,11 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
 /// # Errors
 /// When `model_instructions_file` cannot be read.
 pub fn context(config: &Config, home: &Home, cwd: &Path, size: Size) -> Result<Context, String> {
-    let project = Project::read(cwd, home.path(), config);
     let policy = policy(config, home, cwd, None);
     let facts = Facts { cwd, policy: &policy, approval: *config.approval_policy, size, recorded: None, interactive: true };
     let model = config.model.value.clone().unwrap_or_default();
     let window = config.model_context_window.unwrap_or(32_768);
-    make_context(config, project, facts, &model, window)
+    make_context(config, home, facts, &model, window).map(|(context, _)| context)
 }
 
 /// What a context is made from beside settings and project.
@@ -138,20 +129,31 @@ struct Facts<'a> {
     interactive: bool,
 }
 
-fn make_context(config: &Config, project: Project, facts: Facts, model: &str, window: u32) -> Result<Context, String> {
+/// The context, and warnings about what the project brings.
+fn make_context(config: &Config, home: &Home, facts: Facts, model: &str, window: u32) -> Result<(Context, Vec<String>), String> {
     let Facts { cwd, policy, approval, size, recorded, interactive } = facts;
-    Ok(Context {
+    let git = git::facts(cwd);
+    let most = Budget::new(window, None).instruction_bytes() as u64;
+    let (instructions, warnings) = instructions::load(
+        cwd,
+        home.path(),
+        &config.project_root_markers,
+        &config.project_doc_fallback_filenames,
+        (*config.project_doc_max_bytes).min(most),
+        most,
+    );
+    let context = Context {
         model: model.to_owned(),
         cwd: cwd.to_owned(),
-        git_root: project.git.as_ref().map(|g| g.root.clone()),
-        git_branch: project.git.as_ref().and_then(|g| g.branch.clone()),
+        git_root: git.as_ref().map(|g| g.root.clone()),
+        git_branch: git.as_ref().and_then(|g| g.branch.clone()),
         os: os_name(),
         arch: std::env::consts::ARCH.into(),
         shell: shell_name(&user_shell()),
         date: recorded.map_or_else(today, |r| r.current_date.clone()),
         timezone: recorded.map_or_else(timezone, |r| r.timezone.clone()),
-        tree: project.tree,
-        instructions: project.instructions.within(Budget::new(window, None).instruction_bytes()),
+        tree: tree::entries(cwd),
+        instructions,
         developer_instructions: config.developer_instructions.value.clone(),
         system_override: read_override(config)?,
         sandbox: SandboxFacts {
@@ -163,32 +165,12 @@ fn make_context(config: &Config, project: Project, facts: Facts, model: &str, wi
         size,
         guidance: *config.harness_guidance,
         interactive,
-    })
+    };
+    Ok((context, warnings))
 }
 
 fn has_network(policy: &Policy) -> bool {
     policy.network || policy.mode == Mode::DangerFullAccess
-}
-
-/// What the working folder brings.
-struct Project {
-    git: Option<git::GitFacts>,
-    tree: Vec<(String, bool)>,
-    instructions: harnesses::Instructions,
-    warnings: Vec<String>,
-}
-
-impl Project {
-    fn read(cwd: &Path, home: &Path, config: &Config) -> Self {
-        let (instructions, warnings) = instructions::load(
-            cwd,
-            home,
-            &config.project_root_markers,
-            &config.project_doc_fallback_filenames,
-            *config.project_doc_max_bytes,
-        );
-        Project { git: git::facts(cwd), tree: tree::entries(cwd), instructions, warnings }
-    }
 }
 
 fn read_back(path: &Path, front: &mut dyn Frontend) -> Result<Restored, ConnectError> {

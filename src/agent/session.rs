@@ -247,6 +247,10 @@ impl Session {
         let before = self.budget.tokens(self.prompt_bytes(&[]));
         let Some(elision) = self.transcript.elide() else { return false };
         self.record(&[record::line("elided", &elision)]);
+        // What left the conversation must be given again when it is asked for again.
+        let mut memory = self.workbench.memory().clone();
+        memory.forget_given();
+        self.workbench.set_memory(memory);
         let after = self.budget.tokens(self.prompt_bytes(&[]));
         front.event(&Event::Elided { results: elision.lines.len(), before, after });
         true

@@ -58,6 +58,19 @@ impl Ask for Server<'_> {
     }
 }
 
+/// True when an error means that the server does not know the path. LM Studio says so with status
+/// 200 and an error in the body.
+pub(super) fn is_absent(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::NoModel { .. }
+            | ModelError::Status {
+                status: 200 | 404 | 405 | 501,
+                ..
+            }
+    )
+}
+
 /// A text at a JSON pointer, empty ones left out.
 pub(super) fn text(value: &Value, pointer: &str) -> Option<String> {
     let text = value.pointer(pointer)?.as_str()?;

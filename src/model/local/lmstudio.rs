@@ -1,7 +1,7 @@
 //! LM Studio's own lists: `/api/v1/models` (0.4.0 and later) and `/api/v0/models` (0.3.6 and
 //! later). It may answer unknown paths with 200, so the shape of the JSON decides.
 
-use super::ask::{Ask, LOAD, QUERY, entries, lists, text, tokens};
+use super::ask::{Ask, LOAD, QUERY, entries, is_absent, lists, text, tokens};
 use super::{ModelInfo, vllm};
 use crate::model::ModelError;
 use serde_json::{Value, json};
@@ -21,9 +21,7 @@ pub(super) fn models(ask: &dyn Ask) -> Result<Vec<ModelInfo>, ModelError> {
                     return Ok(models);
                 }
             }
-            Err(ModelError::Status {
-                status: 404 | 405, ..
-            }) => {}
+            Err(e) if is_absent(&e) => {}
             Err(e) => return Err(e),
         }
     }

@@ -16,7 +16,7 @@ use super::ModelError;
 use super::WireApi;
 use super::provider::{LocalServer, Provider};
 use crate::cancel::Cancel;
-use ask::{Ask, Server};
+use ask::{Ask, Server, is_absent};
 
 pub use choose::{check, choose};
 pub use detect::{detect, identify, recognise};
@@ -178,17 +178,13 @@ fn look_up(
                     .into_iter()
                     .find(|m| m.id == model)
                     .unwrap_or_else(bare)),
-                Err(ModelError::Status {
-                    status: 404 | 405, ..
-                }) => Ok(bare()),
+                Err(e) if is_absent(&e) => Ok(bare()),
                 Err(e) => Err(e),
             };
         }
     };
     match described {
-        Err(ModelError::NoModel { .. } | ModelError::Status { status: 404, .. }) => {
-            pick(&list(ask, provider, cancel)?, model, kind)
-        }
+        Err(e) if is_absent(&e) => pick(&list(ask, provider, cancel)?, model, kind),
         other => other,
     }
 }

@@ -208,10 +208,10 @@ fn lm_studio_by_its_newer_and_its_older_list() {
         {"id": "e", "type": "embeddings", "state": "not-loaded", "max_context_length": 2048},
     ]});
     // The newer path may answer 200 with an error inside.
-    let fake = Fake::new(&[
-        ("/api/v1/models", json!({"error": "Unexpected endpoint"})),
-        ("/api/v0/models", v0),
-    ]);
+    let fake = Fake::new(&[("/api/v0/models", v0)]).failing(
+        "/api/v1/models",
+        status(200, "Unexpected endpoint or method."),
+    );
     let models = list(&fake, &at(Some(LocalServer::LmStudio)), &Cancel::new()).unwrap();
     assert_eq!(
         (models[0].loaded_window, models[0].tools, models[0].vision),
