@@ -1,1 +1,577 @@
-//! Tests.
+//! What holds for every harness: the surface is that of the emulated agent, by the recorded facts
+//! in `tests/fixtures/harness-facts`; sizes are kept; nothing depends on anything but the context.
+
+use super::*;
+use crate::model::{Assistant, CallKind, Finish, Timing, ToolInput, ToolResult};
+use crate::tools::action::{Output, Shell, ShellOut, ShellStatus};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A session as a person would have it, without instruction files.
+pub fn context(size: Size) -> Context {
+    Context {
+        model: "qwen3-coder:30b".into(),
+        cwd: "/home/ada/projects/shop".into(),
+        git_root: Some("/home/ada/projects/shop".into()),
+        git_branch: Some("main".into()),
+        os: "Linux 6.8.0".into(),
+        arch: "x86_64".into(),
+        shell: "bash".into(),
+        date: "2025-03-01".into(),
+        timezone: "Europe/Vienna".into(),
+        tree: ["src", "tests"]
+            .map(|name| (name.to_owned(), true))
+            .into_iter()
+            .chain(["README.md", "setup.py"].map(|name| (name.to_owned(), false)))
+            .collect(),
+        instructions: Instructions::default(),
+        developer_instructions: None,
+        system_override: None,
+        sandbox: SandboxFacts {
+            mode: "workspace-write".into(),
+            network: false,
+            writable: vec!["/home/ada/projects/shop".into(), "/tmp".into()],
+            approval: "on-request".into(),
+        },
+        size,
+        guidance: true,
+        interactive: false,
+    }
+}
+
+/// AGENTS.md files: the user's own and one of the project.
+pub fn instructions() -> Instructions {
+    let document = |path: &str, shown: &str, text: &str| Document {
+        path: path.into(),
+        shown: shown.into(),
+        text: text.into(),
+    };
+    Instructions {
+        global: Some(document(
+            "/home/ada/x/AGENTS.md",
+            "~/x/AGENTS.md",
+            "Be kind.",
+        )),
+        project: vec![document(
+            "/home/ada/projects/shop/AGENTS.md",
+            "AGENTS.md",
+            "Use tabs.\n",
+        )],
+    }
+}
+
+pub fn call(name: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        id: "call_1".into(),
+        name: name.into(),
+        arguments: arguments.to_string(),
+        kind: CallKind::Function,
+        recovered: false,
+    }
+}
+
+pub fn reply(text: &str, calls: Vec<ToolCall>) -> Reply {
+    Reply {
+        assistant: Assistant {
+            reasoning: Vec::new(),
+            text: text.into(),
+            calls,
+        },
+        finish: Finish::Stop,
+        usage: None,
+        timing: Timing::default(),
+    }
+}
+
+/// What a harness makes of one call.
+pub fn read(harness: &dyn Harness, call: ToolCall) -> Result<Action, CallError> {
+    match harness.read(&State::default(), &reply("", vec![call])) {
+        Step::Act(mut actions) => actions.pop().expect("one entry per call"),
+        other => panic!("not an action: {other:?}"),
+    }
+}
+
+/// Reads `call`, pretends that `outcome` came of it, and gives the answer's text and error mark.
+pub fn tell(harness: &dyn Harness, call: ToolCall, outcome: Outcome) -> (String, bool) {
+    let action = read(harness, call.clone()).expect("a good call");
+    tell_action(harness, call, action, outcome)
+}
+
+pub fn tell_action(
+    harness: &dyn Harness,
+    call: ToolCall,
+    action: Action,
+    outcome: Outcome,
+) -> (String, bool) {
+    let done = Done {
+        call: Some(call),
+        result: Ok((action, outcome)),
+        notes: Vec::new(),
+    };
+    let mut items = harness.results(&mut State::default(), &[done], 30_000);
+    assert_eq!(items.len(), 1);
+    match items.pop() {
+        Some(Item::ToolResult(ToolResult {
+            content, is_error, ..
+        })) => (crate::model::join_text(&content), is_error),
+        other => panic!("not a tool result: {other:?}"),
+    }
+}
+
+pub fn shell_out(command: &str, output: &str, status: ShellStatus) -> Outcome {
+    Outcome::Shell(ShellOut {
+        command: command.into(),
+        dir: "/home/ada/projects/shop".into(),
+        output: Output {
+            text: output.into(),
+            bytes: output.len() as u64,
+            file: None,
+        },
+        status,
+        wall: Duration::from_millis(1500),
+        fence: None,
+    })
+}
+
+/// 3,000 numbered lines with an error in the middle, kept in a file.
+pub fn long_shell_out(command: &str) -> Outcome {
+    let text: String = (1..=3000)
+        .map(|n| match n {
+            1500 => "error: the middle broke\n".to_owned(),
+            n => format!("line number {n}\n"),
+        })
+        .collect();
+    let Outcome::Shell(mut out) = shell_out(command, &text, ShellStatus::Exited(3)) else {
+        unreachable!()
+    };
+    out.output.file = Some("/home/ada/x/outputs/1.txt".into());
+    Outcome::Shell(out)
+}
+
+fn fixture(id: &str) -> Value {
+    let path = format!(
+        "{}/tests/fixtures/harness-facts/{id}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(path).expect("the fixture of every harness is there");
+    serde_json::from_str(&text).expect("fixtures are JSON")
+}
+
+/// The recorded tools, by name, and the recorded order.
+fn recorded(id: &str) -> (Vec<(String, Value)>, Vec<String>) {
+    let facts = fixture(id);
+    let tools: Vec<(String, Value)> = match &facts["tools"] {
+        Value::Array(list) => list
+            .iter()
+            .map(|tool| {
+                (
+                    tool["name"].as_str().unwrap_or_default().to_owned(),
+                    tool.clone(),
+                )
+            })
+            .collect(),
+        Value::Object(map) => map.clone().into_iter().collect(),
+        _ => panic!("{id}: no tools"),
+    };
+    let names = |list: &Value| -> Vec<String> {
+        list.as_array()
+            .expect("a list of names")
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect()
+    };
+    let order = match id {
+        "native" => names(&facts["tool_order"]["0.148.0 model with freeform patch metadata"]),
+        "qwen-code" => names(&facts["tool_sets"]["yolo"]),
+        _ => tools.iter().map(|(name, _)| name.clone()).collect(),
+    };
+    (tools, order)
+}
+
+/// A schema without the words that are ours to choose.
+fn bare(schema: &Value) -> Value {
+    match schema {
+        Value::Object(map) => map
+            .iter()
+            .filter(|(key, value)| {
+                !(*key == "description" && value.is_string()) && *key != "schema_draft"
+            })
+            .map(|(key, value)| (key.clone(), bare(value)))
+            .collect(),
+        Value::Array(list) => list.iter().map(bare).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Every property has words of its own, unless its name and values say it all.
+fn described(schema: &Value) -> usize {
+    match schema {
+        Value::Object(map) => {
+            usize::from(map.get("description").is_some_and(Value::is_string))
+                + map.values().map(described).sum::<usize>()
+        }
+        Value::Array(list) => list.iter().map(described).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn surfaces_are_those_of_the_originals() {
+    for harness in ALL {
+        let id = harness.id();
+        let (tools, order) = recorded(id);
+        for (size, name) in Size::ALL {
+            let start = harness.begin(&context(size));
+            let mut positions = Vec::new();
+            for tool in &start.tools {
+                let recorded = tools
+                    .iter()
+                    .find(|(name, _)| *name == tool.name)
+                    .unwrap_or_else(|| panic!("{id} has no {}", tool.name));
+                assert!(!tool.description.trim().is_empty(), "{id} {}", tool.name);
+                assert!(!tool.description.contains("{cwd}"), "{id} {}", tool.name);
+                match &tool.input {
+                    // As text, since the order of keys is part of the surface.
+                    ToolInput::Function(schema) => assert_eq!(
+                        bare(schema).to_string(),
+                        bare(&recorded.1["parameters"]).to_string(),
+                        "{id} {} {name}",
+                        tool.name
+                    ),
+                    ToolInput::Freeform { grammar } => {
+                        assert_eq!(recorded.1["type"], "custom", "{id} {}", tool.name);
+                        assert!(grammar.contains("*** Begin Patch"));
+                    }
+                }
+                positions.push(order.iter().position(|name| *name == tool.name));
+            }
+            assert!(positions.is_sorted(), "{id} {name}: {positions:?}");
+            assert!(positions.iter().all(Option::is_some), "{id} {name}");
+            // What is not offered is named with a reason.
+            for name in &order {
+                let offered = start.tools.iter().any(|tool| tool.name == *name);
+                let left_out = start
+                    .left_out
+                    .iter()
+                    .any(|(left, why)| left == name && !why.is_empty());
+                assert!(offered != left_out, "{id} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn properties_are_described_from_compact_on() {
+    for harness in ALL {
+        for tool in harness.begin(&context(Size::Compact)).tools {
+            if let ToolInput::Function(schema) = &tool.input {
+                assert!(described(schema) > 0, "{} {}", harness.id(), tool.name);
+            }
+        }
+        for tool in harness.begin(&context(Size::Tiny)).tools {
+            if let ToolInput::Function(schema) = &tool.input {
+                let words = bare(schema);
+                assert_eq!(words.to_string(), schema.to_string(), "{}", tool.name);
+            }
+        }
+    }
+}
+
+/// System and tools as a chat request carries them.
+fn bytes(start: &Start) -> (usize, usize) {
+    let tools: Vec<Value> = start
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.schema()}})
+        })
+        .collect();
+    let tools = match tools.is_empty() {
+        true => 0,
+        false => Value::Array(tools).to_string().len(),
+    };
+    (Value::from(start.system.as_str()).to_string().len(), tools)
+}
+
+/// DESIGN §4 and §1: compact at most 10,000 bytes, tiny at most 4,000; a whole first request in
+/// full at most 12,000, and in tiny at most a quarter of an 8k window, 8,192 bytes.
+#[test]
+fn sizes_are_kept() {
+    println!(
+        "{:16} {:8} {:>7} {:>7} {:>7} {:>8}",
+        "harness", "size", "system", "tools", "both", "request"
+    );
+    for harness in ALL {
+        for (size, name) in Size::ALL {
+            let start = harness.begin(&context(size));
+            let (system, tools) = bytes(&start);
+            let mut state = start.state.clone();
+            let mut items = start.opening.clone();
+            items.extend(harness.user(&mut state, &Input::text("Fix the failing test.")));
+            let words: usize = items
+                .iter()
+                .map(|item| Value::from(item.text()).to_string().len() + 60)
+                .sum();
+            let request = system + tools + words + 300;
+            println!(
+                "{:16} {name:8} {system:7} {tools:7} {:7} {request:8}",
+                harness.id(),
+                system + tools
+            );
+            let (both, whole) = match size {
+                Size::Full => (12_000, 12_000),
+                Size::Compact => (7_000, 10_000),
+                Size::Tiny => (4_000, 8_192),
+            };
+            assert!(system + tools <= both, "{} {name}", harness.id());
+            assert!(request <= whole, "{} {name}: {request}", harness.id());
+        }
+    }
+}
+
+#[test]
+fn a_smaller_size_is_smaller() {
+    for harness in ALL {
+        let sum = |size| {
+            let (system, tools) = bytes(&harness.begin(&context(size)));
+            system + tools
+        };
+        assert!(sum(Size::Full) >= sum(Size::Compact));
+        assert!(sum(Size::Compact) >= sum(Size::Tiny));
+    }
+}
+
+/// User case O33: system prompt or shell tool text name the system, the shell and the folder.
+#[test]
+fn system_shell_and_folder_are_named() {
+    for harness in ALL {
+        for (size, _) in Size::ALL {
+            let start = harness.begin(&context(size));
+            let words: String = start
+                .tools
+                .iter()
+                .map(|tool| tool.description.as_str())
+                .chain([start.system.as_str()])
+                .collect();
+            let shell = match harness.id() {
+                "mini-swe-agent" => "/bin/sh",
+                _ => "bash",
+            };
+            for fact in ["Linux 6.8.0", shell, "/home/ada/projects/shop"] {
+                assert!(words.contains(fact), "{}: {fact}", harness.id());
+            }
+        }
+    }
+}
+
+#[test]
+fn guidance_adds_and_false_adds_nothing() {
+    for harness in ALL {
+        for (size, _) in Size::ALL {
+            let with = context(size);
+            let without = Context {
+                guidance: false,
+                ..context(size)
+            };
+            let text = |cx: &Context| {
+                let start = harness.begin(cx);
+                let mut state = start.state.clone();
+                let task = harness.user(&mut state, &Input::text("x"));
+                format!("{}{:?}", start.system, task)
+            };
+            let (with, without) = (text(&with), text(&without));
+            assert!(!without.contains("twice"), "{}", harness.id());
+            assert_eq!(with != without, size != Size::Tiny, "{}", harness.id());
+        }
+    }
+}
+
+#[test]
+fn no_template_mark_reaches_the_model() {
+    for harness in ALL {
+        for (size, _) in Size::ALL {
+            let start = harness.begin(&context(size));
+            let mut state = start.state.clone();
+            let task = harness.user(&mut state, &Input::text("x"));
+            let all = format!("{start:?}{task:?}");
+            for mark in [
+                "%%", "{cwd}", "{os}", "{shell}", "{example", "{arch}", "{sed",
+            ] {
+                assert!(!all.contains(mark), "{} {mark}", harness.id());
+            }
+        }
+    }
+}
+
+/// Instructions and developer words reach the model in every harness, once.
+#[test]
+fn instructions_are_never_dropped() {
+    for harness in ALL {
+        for (size, _) in Size::ALL {
+            let cx = Context {
+                instructions: instructions(),
+                developer_instructions: Some("Answer in German.".into()),
+                ..context(size)
+            };
+            let start = harness.begin(&cx);
+            assert_eq!(start, harness.begin(&cx), "{}", harness.id());
+            let mut state = start.state.clone();
+            let mut items = start.opening.clone();
+            items.extend(harness.user(&mut state, &Input::text("The task.")));
+            let text: String = items.iter().map(Item::text).collect();
+            let all = format!("{}{text}", start.system);
+            for words in ["Be kind.", "Use tabs.", "Answer in German.", "The task."] {
+                assert_eq!(all.matches(words).count(), 1, "{} {words}", harness.id());
+            }
+            let again = harness.user(&mut state, &Input::text("More."));
+            assert_eq!(again, [Item::user("More.")], "{}", harness.id());
+        }
+    }
+}
+
+#[test]
+fn a_system_override_replaces_the_prompt() {
+    for harness in ALL {
+        let cx = Context {
+            system_override: Some("Only this.".into()),
+            ..context(Size::Full)
+        };
+        assert_eq!(harness.begin(&cx).system, "Only this.", "{}", harness.id());
+    }
+}
+
+#[test]
+fn pictures_come_before_the_words() {
+    for harness in ALL {
+        let image = Part::Image {
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        };
+        let input = Input {
+            text: "What is this?".into(),
+            images: vec![image.clone()],
+        };
+        let items = harness.user(&mut State::default(), &input);
+        let [Item::User { content }] = items.as_slice() else {
+            panic!("{}: {items:?}", harness.id());
+        };
+        assert!(content.contains(&image));
+        assert_eq!(content.last(), Some(&Part::text("What is this?")));
+    }
+}
+
+/// Every outcome that is no result of its own is told by its sentence, and everything fits.
+#[test]
+fn every_answer_fits_its_room() {
+    let outcomes = [
+        Outcome::Refused {
+            reason: "The user said no.".into(),
+        },
+        Outcome::Skipped("The same call gave the same result before.".into()),
+        Outcome::Interrupted,
+        long_shell_out("make"),
+    ];
+    for harness in ALL {
+        for outcome in &outcomes {
+            for room in [200, 2_000, 8_000, 100_000] {
+                let shell = Shell::new("make", Duration::from_secs(1));
+                let done = Done {
+                    call: Some(call("bash", json!({"command": "make"}))),
+                    result: Ok((Action::Shell(shell), outcome.clone())),
+                    notes: vec!["The call was repaired.".into()],
+                };
+                let items = harness.results(&mut State::default(), &[done], room);
+                let text = items[0].text();
+                assert!(text.len() <= room, "{} {}", harness.id(), text.len());
+                match outcome {
+                    Outcome::Refused { reason } => assert!(text.starts_with(reason)),
+                    Outcome::Skipped(why) => assert!(text.starts_with(why)),
+                    Outcome::Interrupted => assert!(text.contains("interrupted")),
+                    _ if room >= 2_000 => {
+                        for part in [
+                            "line number 3000",
+                            "error: the middle broke",
+                            "/home/ada/x/outputs/1.txt",
+                            "The call was repaired.",
+                        ] {
+                            assert!(text.contains(part), "{} {room} {part}", harness.id());
+                        }
+                        assert!(text.contains('3'), "the exit code");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// An unknown tool and bad arguments are answered with what is right, one answer per call.
+#[test]
+fn call_errors_are_told() {
+    let errors = [
+        CallError::UnknownTool {
+            name: "reed".into(),
+            available: vec!["read".into(), "write".into()],
+            nearest: vec!["read".into()],
+        },
+        CallError::BadArgument {
+            tool: "read".into(),
+            why: "missing \"path\"".into(),
+            received: vec!["file".into()],
+            expected: "{\"path\": string}".into(),
+        },
+    ];
+    for harness in ALL {
+        let done: Vec<Done> = errors
+            .iter()
+            .map(|error| Done {
+                call: Some(call("reed", json!({}))),
+                result: Err(error.clone()),
+                notes: Vec::new(),
+            })
+            .collect();
+        let items = harness.results(&mut State::default(), &done, 4_000);
+        assert_eq!(items.len(), errors.len());
+        for (item, error) in items.iter().zip(&errors) {
+            assert!(item.text().contains(&error.to_string()), "{}", harness.id());
+            assert!(matches!(item, Item::ToolResult(result) if result.is_error));
+        }
+    }
+}
+
+/// No argument that JSON allows can break a harness, and a call is never without an entry.
+#[test]
+fn any_arguments_are_understood_or_explained() {
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1e300),
+        json!(""),
+        json!("\u{0}é"),
+        json!([]),
+        json!([1, "a", null]),
+        json!({"a": 1}),
+        json!([{"step": 1}]),
+    ];
+    for harness in ALL {
+        for tool in harness.begin(&context(Size::Full)).tools {
+            let schema = tool.schema();
+            let properties = schema["properties"].as_object().expect("properties");
+            for value in &odd {
+                let arguments: serde_json::Map<String, Value> = properties
+                    .keys()
+                    .map(|key| (key.clone(), value.clone()))
+                    .collect();
+                let _ = read(harness, call(&tool.name, Value::Object(arguments)));
+            }
+            for broken in ["", "{", "[]", "null"] {
+                let mut call = call(&tool.name, json!({}));
+                call.arguments = broken.into();
+                let result = read(harness, call);
+                assert!(matches!(result, Err(CallError::BadJson { .. })), "{broken}");
+            }
+        }
+    }
+}

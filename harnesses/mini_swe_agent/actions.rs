@@ -46,7 +46,7 @@ pub fn find(reply: &str, cut: bool) -> Found {
         return Found::Number(own.len());
     }
     if let Some(command) = own.pop() {
-        return Found::Command(command);
+        return Found::Command(without_prompts(&command));
     }
     let is_shell = |block: &Block| SHELL_LABELS.contains(&block.label.as_str());
     let mut all = distinct(&mut whole.iter());
@@ -192,7 +192,8 @@ fn is_commands(text: &str) -> bool {
             continue;
         }
         count += 1;
-        if count > BARE_LINES || !(continued || is_command(line)) {
+        let inner = count > 1 && INNER.contains(&line.split([' ', ';']).next().unwrap_or_default());
+        if count > BARE_LINES || !(continued || inner || is_command(line)) {
             return false;
         }
         continued = line.ends_with('\\') || line.ends_with('|') || line.ends_with("&&");
@@ -204,12 +205,15 @@ fn is_commands(text: &str) -> bool {
 const PROGRAMS: &str = " ls cd cat pwd echo printf mkdir rmdir rm cp mv ln chmod grep egrep fgrep \
 rg sed awk tr wc uniq diff xargs tee nl tree stat du df ps env export source bash sh zsh python \
 python3 pip pip3 pytest uv poetry tox mypy ruff node npm npx yarn pnpm deno bun tsc jest cargo \
-rustc go gcc g++ clang cmake javac java mvn gradle dotnet ruby bundle rake perl php composer git \
-gh curl wget tar unzip gzip jq docker apply_patch sudo ed basename dirname realpath uname whoami ";
+rustc gcc g++ clang cmake javac java mvn gradle dotnet ruby bundle rake perl php composer git \
+gh curl wget tar unzip gzip jq docker apply_patch sudo basename dirname realpath uname whoami ";
+
+/// Words that begin the inner lines of a loop or a condition.
+const INNER: [&str; 6] = ["then", "do", "done", "fi", "else", "elif"];
 
 /// Programs whose names are common words too: such a line has to look like a command.
 const WORDS: &str = " find make test sort head tail time touch which cut kill file less more date \
-patch set for while if then do done fi else ";
+patch set for while if go ";
 
 /// True when one line reads as a shell command and not as a sentence.
 fn is_command(line: &str) -> bool {
@@ -238,7 +242,11 @@ fn is_command(line: &str) -> bool {
         return looks
             || match first {
                 "make" => rest.len() <= 1 && !rest.contains(&"sure"),
-                "date" | "then" | "do" | "done" | "fi" | "else" => rest.is_empty(),
+                "date" => rest.is_empty(),
+                "go" => matches!(
+                    rest.first(),
+                    Some(&("build" | "test" | "run" | "vet" | "mod" | "fmt" | "get" | "generate"))
+                ),
                 _ => false,
             };
     }
@@ -322,6 +330,8 @@ mod tests {
             "./run.sh",
             "FOO=1 ./run.sh | tee log",
             "cd src && ls",
+            "go test",
+            "for f in *.py\ndo\n  python3 $f\ndone",
             "cat > a.py <<'EOF'\nprint('hello world.')\nAnd any text here.\nEOF\npython3 a.py",
             "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT",
         ] {
@@ -331,6 +341,8 @@ mod tests {
         for reply in [
             "",
             "The tests pass now.",
+            "done",
+            "go on and fix it",
             "I will run ls && cat.",
             "Make sure that the tests pass.",
             "Find the cause, then fix it.",

@@ -7,7 +7,7 @@ mod results;
 use super::format::{documents, prompt, user_parts};
 use super::{Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step};
 use crate::model::{Finish, Part, Reply};
-use crate::tools::action::{Action, Shell, ShellKind};
+use crate::tools::action::{Action, Outcome, Shell, ShellKind};
 use actions::Found;
 use std::time::Duration;
 
@@ -105,6 +105,8 @@ impl Harness for MiniSweAgent {
 
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
         done.iter()
+            // Nothing is left to say about the end of the task.
+            .filter(|done| !matches!(done.result, Ok((_, Outcome::Finished))))
             .map(|done| {
                 if let Some(submission) = results::submission(done) {
                     state.counters.insert(COUNT_SUBMITTED.into(), 1);

@@ -31,7 +31,7 @@ pub fn item(done: &Done, room: usize) -> Item {
         Ok((_, Outcome::Failed(error))) => layout(Some(&error.to_string()), -1, ""),
         Ok((_, other)) => not_done(other).unwrap_or_else(|| "Done.".into()),
     };
-    answer(done, text, false, room)
+    answer(done, text, done.result.is_err(), room)
 }
 
 /// What follows the final word, when this output ends the task.

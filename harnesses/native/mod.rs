@@ -123,7 +123,9 @@ fn patch(text: String) -> Action {
 
 /// The milliseconds under `yield_time_ms`, or the default, within the bounds.
 fn wait(args: &Args, (default, least, most): (u64, u64, u64)) -> Duration {
-    let ms = args.positive("yield_time_ms").unwrap_or(default);
+    let ms = args
+        .whole("yield_time_ms")
+        .map_or(default, |ms| u64::try_from(ms).unwrap_or(0));
     Duration::from_millis(ms.clamp(least, most))
 }
 

@@ -1,1 +1,531 @@
-//! Tests.
+//! Golden layouts of `qwen-code`, by `qwen-code.md` of the harness facts.
+
+use super::opening::Notation;
+use super::*;
+use crate::harnesses::tests::{
+    call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
+};
+use crate::harnesses::{Instructions, Size};
+use crate::tools::action::{
+    ChangeKind, Entry, FileChange, FoundOut, GrepLine, GrepOut, ListOut, Outcome, Output, ReadOut,
+    ShellOut, ShellStatus, StepStatus, ToolError,
+};
+use serde_json::json;
+
+fn told(call: ToolCall, outcome: Outcome) -> String {
+    tell(&QwenCode, call, outcome).0
+}
+
+fn run(arguments: serde_json::Value) -> ToolCall {
+    call("run_shell_command", arguments)
+}
+
+fn edit() -> ToolCall {
+    let arguments = json!({"file_path": "a.py", "old_string": "x", "new_string": "y"});
+    call("edit", arguments)
+}
+
+/// §5 read_file: offset from 0, 1000 lines, 25,000 characters.
+#[test]
+fn read_file_is_read() {
+    let stretch = |arguments| match read(&QwenCode, call("read_file", arguments)) {
+        Ok(Action::Read {
+            first,
+            lines,
+            max_bytes,
+            ..
+        }) => (first, lines, max_bytes),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(stretch(json!({"file_path": "a"})), (1, Some(1000), 25_000));
+    assert_eq!(
+        stretch(json!({"file_path": "a", "offset": 10, "limit": 5})),
+        (11, Some(5), 25_000)
+    );
+}
+
+/// §5 edit and write_file: read first; `replace_all`; an empty old text makes a file.
+#[test]
+fn changes_are_read() {
+    assert!(matches!(
+        read(&QwenCode, edit()),
+        Ok(Action::Edit {
+            unique: Unique::Require,
+            read_first: true,
+            may_create: true,
+            ..
+        })
+    ));
+    let all = json!({"file_path": "a", "old_string": "x", "new_string": "", "replace_all": true});
+    assert!(matches!(
+        read(&QwenCode, call("edit", all)),
+        Ok(Action::Edit {
+            unique: Unique::All,
+            ..
+        })
+    ));
+    let write = call("write_file", json!({"file_path": "a", "content": ""}));
+    assert!(matches!(
+        read(&QwenCode, write),
+        Ok(Action::Write {
+            rule: WriteRule {
+                read_first: true,
+                must_be_new: false
+            },
+            ..
+        })
+    ));
+}
+
+/// §5 run_shell_command: 120,000 ms by default, 600,000 at most; leading sleeps are refused.
+#[test]
+fn commands_are_read() {
+    let limit = |arguments| match read(&QwenCode, run(arguments)) {
+        Ok(Action::Shell(shell)) => (shell.time_limit, shell.background),
+        other => panic!("{other:?}"),
+    };
+    let seconds = |n| Some(Duration::from_secs(n));
+    assert_eq!(limit(json!({"command": "make"})), (seconds(120), false));
+    assert_eq!(
+        limit(json!({"command": "make", "timeout": 9_000_000})),
+        (seconds(600), false)
+    );
+    assert_eq!(
+        limit(json!({"command": "sleep 9", "is_background": true})),
+        (None, true)
+    );
+    for (command, refused) in [
+        ("sleep 2", true),
+        ("sleep 5; curl x", true),
+        ("sleep 1m && x", true),
+        ("sleep 0.5 && x", false),
+        ("sleepy 5", false),
+        ("make; sleep 9", false),
+    ] {
+        let result = read(&QwenCode, run(json!({"command": command})));
+        assert_eq!(
+            matches!(result, Err(CallError::Refused(_))),
+            refused,
+            "{command}"
+        );
+    }
+}
+
+/// §5 list_directory, grep_search, glob: limits and defaults; task_stop by id.
+#[test]
+fn searches_are_read() {
+    let list = json!({"path": ".", "ignore": ["*.pyc"],
+        "file_filtering_options": {"respect_git_ignore": false}});
+    assert_eq!(
+        read(&QwenCode, call("list_directory", list)),
+        Ok(Action::List {
+            path: ".".into(),
+            ignore: vec!["*.pyc".into()],
+            respect_ignore: false,
+            limit: 100,
+        })
+    );
+    assert!(matches!(
+        read(
+            &QwenCode,
+            call("grep_search", json!({"pattern": "x", "limit": 3}))
+        ),
+        Ok(Action::Grep {
+            ignore_case: true,
+            limit: 3,
+            path: None,
+            include: None,
+            ..
+        })
+    ));
+    assert!(matches!(
+        read(&QwenCode, call("glob", json!({"pattern": "*.py"}))),
+        Ok(Action::Glob {
+            limit: 100,
+            path: None,
+            ..
+        })
+    ));
+    let stop = |id: &str| read(&QwenCode, call("task_stop", json!({"task_id": id})));
+    assert_eq!(stop(&task_id(26)), Ok(Action::ShellStop { id: 26 }));
+    assert_eq!(stop("26"), Ok(Action::ShellStop { id: 26 }));
+    assert!(stop("the server").is_err());
+}
+
+/// §5 read_file: whole, partial, repeated, cut, past the end.
+#[test]
+fn files_are_told() {
+    let out = ReadOut {
+        path: "/w/a.py".into(),
+        text: "x\ny\n".into(),
+        first: 1,
+        lines: 2,
+        total: 2,
+        cut: false,
+        repeated: false,
+    };
+    let whole = || call("read_file", json!({"file_path": "a.py"}));
+    assert_eq!(told(whole(), Outcome::Read(out.clone())), "x\ny\n");
+    let part = ReadOut {
+        first: 5,
+        total: 30,
+        ..out.clone()
+    };
+    let again = || {
+        call(
+            "read_file",
+            json!({"file_path": "a.py", "offset": 4, "limit": 2}),
+        )
+    };
+    let expected = "Showing lines 5-6 of 30 total lines.\n\n---\n\nx\ny\n";
+    assert_eq!(told(again(), Outcome::Read(part.clone())), expected);
+    let repeated = ReadOut {
+        repeated: true,
+        ..part
+    };
+    assert_eq!(told(again(), Outcome::Read(repeated)), expected);
+    let repeated = ReadOut {
+        repeated: true,
+        ..out.clone()
+    };
+    let text = told(whole(), Outcome::Read(repeated));
+    assert!(text.starts_with("[/w/a.py has not changed") && text.ends_with(']'));
+    let cut = ReadOut {
+        text: "xxx".into(),
+        lines: 1,
+        cut: true,
+        ..out
+    };
+    assert_eq!(
+        told(whole(), Outcome::Read(cut)),
+        "Showing lines 1-1 of 2 total lines.\n\n---\n\nxxx... [truncated]"
+    );
+    let past = ToolError::PastEnd {
+        path: "a.py".into(),
+        line: 90,
+        total: 30,
+    };
+    assert_eq!(
+        told(again(), Outcome::Failed(past)),
+        "Showing lines 90-30 of 30 total lines.\n\n---\n\n"
+    );
+    let missing = ToolError::NotFound {
+        path: "tests/a.py".into(),
+        instead: Some("a.py".into()),
+    };
+    assert_eq!(
+        told(whole(), Outcome::Failed(missing)),
+        "File not found: tests/a.py. Did you mean a.py?"
+    );
+}
+
+/// §5 edit: the changed lines with four around them.
+#[test]
+fn edits_are_told() {
+    let after: String = (1..=20).map(|n| format!("l{n}\n")).collect();
+    let change = FileChange {
+        path: "/w/a.py".into(),
+        shown: "a.py".into(),
+        kind: ChangeKind::Update,
+        moved_to: None,
+        before: None,
+        after: Some(after),
+        places: 1,
+        lines: Some((10, 10)),
+        matched_by: None,
+    };
+    assert_eq!(
+        tell(&QwenCode, edit(), Outcome::Changed(vec![change.clone()])),
+        (
+            "/w/a.py was updated. Showing lines 6-14 of 20 from the edited file:\n\n---\n\nl6\nl7\nl8\nl9\nl10\nl11\nl12\nl13\nl14".into(),
+            false
+        )
+    );
+    let write = || call("write_file", json!({"file_path": "a.py", "content": ""}));
+    let new = FileChange {
+        kind: ChangeKind::Add,
+        ..change.clone()
+    };
+    assert_eq!(
+        told(write(), Outcome::Changed(vec![new.clone()])),
+        "Created the new file /w/a.py."
+    );
+    assert_eq!(
+        told(edit(), Outcome::Changed(vec![new])),
+        "Created the new file /w/a.py."
+    );
+    assert_eq!(
+        told(write(), Outcome::Changed(vec![change])),
+        "Wrote /w/a.py anew."
+    );
+}
+
+/// §5 edit: the classes of failure, each with the next step.
+#[test]
+fn edit_failures_are_told() {
+    let path = || "a.py".to_owned();
+    for (error, parts) in [
+        (
+            ToolError::NotRead { path: path() },
+            ["has not been read", "read_file"],
+        ),
+        (
+            ToolError::ChangedSince { path: path() },
+            ["was changed", "read_file"],
+        ),
+        (
+            ToolError::NoMatch {
+                path: path(),
+                index: 0,
+                near: Some("7: z".into()),
+            },
+            ["Edit failed: ", "7: z"],
+        ),
+        (
+            ToolError::Ambiguous {
+                path: path(),
+                index: 0,
+                lines: vec![3, 8],
+            },
+            ["2 times, at lines 3, 8", "replace_all"],
+        ),
+        (
+            ToolError::Identical { path: path() },
+            ["Edit failed: ", "the same"],
+        ),
+    ] {
+        let (text, is_error) = tell(&QwenCode, edit(), Outcome::Failed(error));
+        assert!(is_error);
+        for part in parts {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}
+
+/// §5 run_shell_command: seven labelled lines.
+#[test]
+fn commands_are_told() {
+    let make = || run(json!({"command": "make"}));
+    let out = |output, status| shell_out("make", output, status);
+    assert_eq!(
+        tell(&QwenCode, make(), out("built\n", ShellStatus::Exited(2))),
+        (
+            "Command: make\nDirectory: (root)\nOutput: built\nError: (none)\nExit Code: 2\nSignal: (none)\nProcess Group PGID: (none)".into(),
+            false
+        )
+    );
+    assert_eq!(
+        told(
+            run(json!({"command": "make", "directory": "/w"})),
+            out("", ShellStatus::Signaled(9))
+        ),
+        "Command: make\nDirectory: /w\nOutput: (empty)\nError: (none)\nExit Code: (none)\nSignal: 9\nProcess Group PGID: (none)"
+    );
+    let text = told(make(), out("half", ShellStatus::TimedOut));
+    assert!(text.starts_with("Command timed out after 120000ms") && text.ends_with("half"));
+    let action = Action::Patch {
+        text: String::new(),
+        dir: None,
+    };
+    let text = tell_action(&QwenCode, make(), action, Outcome::Changed(Vec::new())).0;
+    assert!(text.starts_with("Command: make\nDirectory: (root)\nOutput: The patch was applied"));
+}
+
+/// §5 "Large output": five lines, then head and tail, 20 to 80.
+#[test]
+fn long_output_is_cut() {
+    let text = told(run(json!({"command": "make"})), long_shell_out("make"));
+    let output = text.split_once("Output: ").expect("labels").1;
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[0].contains("too large"));
+    assert!(lines[1].contains("/home/ada/x/outputs/1.txt"));
+    assert!(lines[2].contains("read_file"));
+    assert!(lines[4].to_lowercase().contains("truncated part"));
+    assert_eq!(lines[5], "line number 1");
+    assert!(text.contains("\n\n---\n... [CONTENT TRUNCATED] ...\n---\n\n"));
+    assert!(text.contains("line number 200\n") && !text.contains("line number 201\n"));
+    assert!(text.contains("line number 2201\n") && !text.contains("line number 2200\n"));
+    assert!(text.contains("\nExit Code: 3\n"));
+}
+
+/// §5 run_shell_command: a background command has an id, a pid and a file.
+#[test]
+fn background_commands_are_told() {
+    let outcome = Outcome::Shell(ShellOut {
+        command: "serve".into(),
+        dir: "/w".into(),
+        output: Output {
+            text: String::new(),
+            bytes: 0,
+            file: Some("/o/2.txt".into()),
+        },
+        status: ShellStatus::Running { id: 2, pid: 77 },
+        wall: Duration::ZERO,
+        fence: None,
+    });
+    let text = told(
+        run(json!({"command": "serve", "is_background": true})),
+        outcome,
+    );
+    assert!(text.contains("\nid: bg_00000002\npid: 77\noutput file: /o/2.txt\n"));
+    let stop = call("task_stop", json!({"task_id": "bg_00000002"}));
+    let outcome = shell_out("serve", "", ShellStatus::Signaled(15));
+    assert_eq!(told(stop, outcome), "Stopped bg_00000002 (`serve`).");
+}
+
+/// §5 grep_search, glob, list_directory.
+#[test]
+fn searches_are_told() {
+    let line = |number, text: &str| GrepLine {
+        path: "/w/a.py".into(),
+        number,
+        text: text.into(),
+        is_match: true,
+    };
+    let out = |lines, total| {
+        Outcome::Matches(GrepOut {
+            root: "/w".into(),
+            lines,
+            total,
+            cut: false,
+        })
+    };
+    let grep = |arguments| call("grep_search", arguments);
+    assert_eq!(
+        told(
+            grep(json!({"pattern": "x"})),
+            out(vec![line(3, "x = 1")], 1)
+        ),
+        "Found 1 match for pattern \"x\" in the workspace directory:\n---\n/w/a.py:3:x = 1\n"
+    );
+    assert_eq!(
+        told(
+            grep(json!({"pattern": "x", "path": "src", "glob": "*.py", "limit": 2})),
+            out(vec![line(3, "x"), line(4, "x")], 5)
+        ),
+        "Found 5 matches for pattern \"x\" in path \"src\" (filter: \"*.py\"):\n---\n/w/a.py:3:x\n/w/a.py:4:x\n---\n[3 lines truncated] ..."
+    );
+    assert_eq!(
+        told(grep(json!({"pattern": "x"})), out(Vec::new(), 0)),
+        "No line matches the pattern \"x\" in the workspace directory."
+    );
+
+    let found = Outcome::Found(FoundOut {
+        root: "/w".into(),
+        paths: vec!["/w/b.py".into(), "/w/a.py".into()],
+        total: 3,
+    });
+    assert_eq!(
+        told(call("glob", json!({"pattern": "*.py"})), found),
+        "Found 3 file(s) matching \"*.py\" in the workspace directory, sorted by modification time (newest first):\n---\n/w/b.py\n/w/a.py\n---\n[1 files truncated] ..."
+    );
+
+    let entry = |name: &str, is_dir| Entry {
+        name: name.into(),
+        is_dir,
+        size: 1,
+    };
+    let listed = Outcome::Listed(ListOut {
+        path: "/w".into(),
+        entries: vec![entry("src", true), entry("a.py", false)],
+        ignored: 2,
+        more: 0,
+    });
+    assert_eq!(
+        told(call("list_directory", json!({"path": "."})), listed),
+        "Listed 2 item(s) in /w:\n---\n[DIR] src\na.py\n\n(2 git-ignored)"
+    );
+}
+
+/// §5 todo_write: a sentence, a blank line, a reminder with the list as compact JSON.
+#[test]
+fn todos_are_read_and_told() {
+    let todos = call(
+        "todo_write",
+        json!({"todos": [{"content": "look", "status": "in_progress", "id": "1"}]}),
+    );
+    let Ok(Action::Plan { steps, .. }) = read(&QwenCode, todos.clone()) else {
+        panic!()
+    };
+    assert_eq!(steps[0].status, StepStatus::InProgress);
+    let text = told(todos, Outcome::Planned);
+    let (first, reminder) = text.split_once("\n\n").expect("a blank line");
+    assert!(!first.is_empty());
+    assert!(reminder.starts_with("<system-reminder>\n"));
+    assert!(reminder.ends_with(
+        "[{\"content\":\"look\",\"status\":\"in_progress\",\"id\":\"1\"}]\n</system-reminder>"
+    ));
+    let wrong = call(
+        "todo_write",
+        json!({"todos": [{"content": "x", "status": "later"}]}),
+    );
+    let error = read(&QwenCode, wrong)
+        .expect_err("no such status")
+        .to_string();
+    assert!(error.contains("pending, in_progress or completed"));
+}
+
+/// §3: environment, acknowledgement; context files at the end of the system prompt.
+#[test]
+fn the_opening_is_in_order() {
+    let mut cx = context(Size::Full);
+    cx.instructions = instructions();
+    let start = QwenCode.begin(&cx);
+    assert!(start.system.ends_with(
+        "\n\n---\n\n--- Context from: ~/x/AGENTS.md ---\nBe kind.\n--- End of Context from: ~/x/AGENTS.md ---\n\n--- Context from: AGENTS.md ---\nUse tabs.\n--- End of Context from: AGENTS.md ---"
+    ));
+    let [Item::User { .. }, Item::Assistant(ack)] = start.opening.as_slice() else {
+        panic!("{:?}", start.opening)
+    };
+    assert!(!ack.text.is_empty() && ack.calls.is_empty());
+    assert!(
+        start.opening[0]
+            .text()
+            .ends_with("It holds:\n├───README.md\n├───setup.py\n├───src/\n└───tests/")
+    );
+    cx.tree = (0..40).map(|n| (format!("f{n}"), false)).collect();
+    let text = QwenCode.begin(&cx).opening[0].text();
+    assert_eq!(text.matches("├───f").count(), 20);
+    assert!(text.ends_with("└───..."));
+    cx.instructions = Instructions::default();
+    assert!(!QwenCode.begin(&cx).system.contains("---\n"));
+}
+
+/// §4.10: the notation of the example follows the model; its parameters are the real ones.
+#[test]
+fn examples_speak_the_models_notation() {
+    for (model, notation) in [
+        ("qwen3-coder:30b", Notation::Xml),
+        ("Qwen/Qwen3-Coder-30B-A3B", Notation::Xml),
+        ("qwen2.5-coder:1.5b", Notation::Json),
+        ("qwen2.5-vl:7b", Notation::Json),
+        ("qwen3:8b", Notation::General),
+        ("gpt-oss", Notation::General),
+    ] {
+        assert_eq!(Notation::of(model), notation, "{model}");
+    }
+    let system = QwenCode.begin(&context(Size::Full)).system;
+    assert!(system.contains("<tool_call>\n<function=edit>\n<parameter=file_path>\n"));
+    assert!(
+        !QwenCode
+            .begin(&context(Size::Compact))
+            .system
+            .contains("<tool_call>")
+    );
+}
+
+/// §3: reminders are tagged.
+#[test]
+fn notices_are_reminders() {
+    let ended = Notice::JobEnded {
+        id: 2,
+        command: "serve".into(),
+        code: Some(1),
+    };
+    assert_eq!(
+        QwenCode.notice(&mut State::default(), &ended),
+        [Item::user(
+            "<system-reminder>\nThe background command bg_00000002 (`serve`) ended with exit code 1.\n</system-reminder>"
+        )]
+    );
+}

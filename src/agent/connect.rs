@@ -75,10 +75,14 @@ pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Fr
         front.event(&Event::Warning(format!("{model} runs on a remote server although {} lists it", provider.name)));
     }
     if info.tools == Some(false) && !wish.without_tools {
-        return Err(ConnectError(format!(
-            "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
-            provider.name
-        )));
+        // Only Ollama refuses tools for such a model; other servers write them into the prompt.
+        if provider.local == Some(LocalServer::Ollama) {
+            return Err(ConnectError(format!(
+                "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
+                provider.name
+            )));
+        }
+        front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
     }
     let window = local::window(&provider, Some(&info), *config.model_context_window, NEED, local::free_memory());
     if let Some(notice) = &window.notice {
@@ -119,10 +123,7 @@ fn choose_provider(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dy
     let others: Vec<_> = servers[1..].iter().map(|f| f.server.name()).collect();
     let also = if others.is_empty() { String::new() } else { format!("; also up: {}", others.join(", ")) };
     front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", first.server.name(), first.base_url)));
-    // A server may answer on the port of another: what it is and where it is come from its answer.
-    let mut provider = resolve(first.server.id())?;
-    provider.base_url = first.base_url.clone();
-    Ok(provider)
+    local::adopt(&candidates, first, wish.chat_completions).ok_or_else(|| ConnectError(format!("{} answers at an address that cannot be used", first.base_url)))
 }
 
 fn is_flag(source: &Source) -> bool {

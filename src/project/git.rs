@@ -234,6 +234,7 @@ mod tests {
         let git = |args: &[&str]| {
             let out = std::process::Command::new("git")
                 .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+                .args(["-c", "commit.gpgsign=false"])
                 .args(args)
                 .current_dir(dir.path())
                 .output();

@@ -12,6 +12,34 @@ use std::time::{Duration, Instant};
 /// How long a command tree has to go after it was asked to, before it is killed from outside.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// What stands before the name of each variable on the way to the helper.
+///
+/// The helper starts outside the fence. A `LD_PRELOAD` or `LD_LIBRARY_PATH` that is meant for the
+/// command, and may point into the workspace, must not load anything into it.
+#[cfg(unix)]
+const DISGUISE: &str = "COMMAND_";
+
+/// Gives the variables their own names, as the command is to see them.
+///
+/// # Safety
+/// No other thread may run.
+#[cfg(unix)]
+pub(super) unsafe fn restore_environment() {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let all: Vec<_> = std::env::vars_os().collect();
+    for (disguised, _) in &all {
+        // SAFETY: the caller says that no other thread can read the environment.
+        unsafe { std::env::remove_var(disguised) };
+    }
+    for (disguised, value) in all {
+        let name = disguised.as_bytes().strip_prefix(DISGUISE.as_bytes());
+        if let Some(name) = name.filter(|n| !n.is_empty()) {
+            // SAFETY: as above.
+            unsafe { std::env::set_var(OsString::from_vec(name.to_vec()), value) };
+        }
+    }
+}
+
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -127,12 +155,10 @@ impl Drop for Running {
     }
 }
 
-/// A command with its streams, folder and environment, and the reader of its output.
+/// A command with its streams and folder, and the reader of its output.
 fn with_streams(mut command: Command, run: &Run) -> io::Result<(Command, PipeReader)> {
     let (reader, writer) = io::pipe()?;
     command
-        .env_clear()
-        .envs(run.env.iter().map(|(k, v)| (k, v)))
         .current_dir(&run.dir)
         .stdin(if run.stdin {
             Stdio::piped()
@@ -177,7 +203,13 @@ pub(super) fn start_helper(
         .arg(super::HELPER)
         .arg(plan)
         .arg(&run.program)
-        .args(&run.args);
+        .args(&run.args)
+        .env_clear()
+        .envs(run.env.iter().map(|(name, value)| {
+            let mut disguised = OsString::from(DISGUISE);
+            disguised.push(name);
+            (disguised, value)
+        }));
     let (mut command, output) =
         with_streams(command, run).map_err(|e| format!("no pipe could be made: {e}"))?;
     let keep_open = move || {
@@ -207,7 +239,10 @@ pub(super) fn start_helper(
 #[cfg(windows)]
 pub(super) fn start_plain(run: &Run) -> Result<Running, String> {
     let mut command = Command::new(&run.program);
-    command.args(&run.args);
+    command
+        .args(&run.args)
+        .env_clear()
+        .envs(run.env.iter().map(|(name, value)| (name, value)));
     let (mut command, output) =
         with_streams(command, run).map_err(|e| format!("no pipe could be made: {e}"))?;
     let child = command.spawn().map_err(|e| start_failed(run, &e))?;

@@ -215,7 +215,7 @@ impl Workbench {
 
     /// An existing path that may be read.
     pub(super) fn existing(&self, shown: &str) -> Result<PathBuf, ToolError> {
-        let spelled = self.from_cwd(shown);
+        let spelled = self.spelled(shown);
         if is_missing(&self.setup.gate.absolute(&spelled)) {
             return Err(self.missing(shown));
         }
@@ -227,7 +227,7 @@ impl Workbench {
 
     /// A path that may be written, whether or not it exists.
     pub(super) fn writable(&self, shown: &str, lift: &Lift) -> Result<PathBuf, ToolError> {
-        let spelled = self.from_cwd(shown);
+        let spelled = self.spelled(shown);
         let gate = &self.setup.gate;
         gate.writable(&spelled, lift).map_err(|e| denied(shown, e))
     }

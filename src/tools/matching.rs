@@ -302,13 +302,13 @@ pub fn near(text: &str, old: &str) -> Option<String> {
     };
     let mut work = 0;
     let mut best = (0, 0.0);
-    for start in 0..lines.len() {
+    for (start, line) in lines.iter().enumerate() {
         let sum: f64 = sample.iter().map(|(i, want)| alike(start + i, want)).sum();
         let score = sum / sample.len().max(1) as f64;
         if score > best.1 {
             best = (start, score);
         }
-        work += lines[start].len().min(NEAR_WIDTH) * sample.len();
+        work += line.len().min(NEAR_WIDTH) * sample.len();
         if work > NEAR_WORK {
             break;
         }

@@ -9,6 +9,7 @@ mod edit;
 mod files;
 pub mod image;
 mod indent;
+mod marker;
 mod matching;
 mod memory;
 mod output;
@@ -17,6 +18,7 @@ mod search;
 mod shell;
 mod text;
 mod undo;
+mod walk;
 
 use crate::cancel::Cancel;
 use crate::sandbox::gate::Gate;
@@ -181,7 +183,7 @@ impl Workbench {
     }
 
     /// A path as the gate takes it: a relative one starts in [`Workbench::cwd`].
-    fn from_cwd(&self, path: &str) -> String {
+    fn spelled(&self, path: &str) -> String {
         if self.cwd == self.setup.cwd || path.starts_with('~') || Path::new(path).is_absolute() {
             path.into()
         } else {

@@ -43,6 +43,17 @@ struct Planned {
     knows: Knows,
 }
 
+/// One write to the disk.
+#[derive(Clone, Copy)]
+struct Write<'a> {
+    path: &'a Path,
+    shown: &'a str,
+    moved_to: Option<&'a Path>,
+    before: Option<&'a [u8]>,
+    after: Option<&'a [u8]>,
+    knows: Knows,
+}
+
 impl Workbench {
     pub(super) fn patch(
         &mut self,
@@ -54,27 +65,30 @@ impl Workbench {
         for section in parse::parse(text)? {
             self.plan(section, dir, lift, &mut plan)?;
         }
-        let mut done: Vec<(PathBuf, Option<Vec<u8>>, Option<Vec<u8>>)> = Vec::new();
-        for file in &plan {
-            for (path, before, after) in file.writes() {
-                if let (Some((to, _)), Some(_)) = (&file.moved_to, before) {
-                    carry_mode(path, to);
+        let writes: Vec<Write> = plan.iter().flat_map(Planned::writes).collect();
+        for (index, write) in writes.iter().enumerate() {
+            if let (Some(to), Some(_)) = (write.moved_to, write.before) {
+                carry_mode(write.path, to);
+            }
+            let put = self.put(
+                write.path,
+                write.shown,
+                write.before,
+                write.after,
+                write.knows,
+            );
+            if let Err(error) = put {
+                // Best effort: the disk that refused one file may refuse to restore another.
+                for write in writes[..index].iter().rev() {
+                    let (now, back) = (write.after, write.before);
+                    let _ = self.put(write.path, write.shown, now, back, Knows::Part);
                 }
-                let put = self.put(path, &file.shown, before, after, file.knows);
-                if let Err(error) = put {
-                    // Best effort: the disk that refused one file may refuse to restore another.
-                    for (path, before, after) in done.iter().rev() {
-                        let (now, back) = (after.as_deref(), before.as_deref());
-                        let _ = self.put(path, &file.shown, now, back, Knows::Part);
-                    }
-                    return Err(error);
-                }
-                let owned = |b: Option<&[u8]>| b.map(<[u8]>::to_vec);
-                done.push((path.to_path_buf(), owned(before), owned(after)));
+                return Err(error);
             }
         }
-        for (path, before, after) in done {
-            self.undo.push(&path, before, after.as_deref());
+        for write in writes {
+            let before = write.before.map(<[u8]>::to_vec);
+            self.undo.push(write.path, before, write.after);
         }
         Ok(Outcome::Changed(
             plan.into_iter().map(Planned::into_change).collect(),
@@ -173,18 +187,36 @@ impl Planned {
         self.moved_to.as_ref().map_or(&self.path, |(to, _)| to)
     }
 
-    /// What is to be written, as path, content before and content after.
-    fn writes(&self) -> Vec<(&Path, Option<&[u8]>, Option<&[u8]>)> {
-        let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        match &self.moved_to {
+    /// What is to be written.
+    fn writes(&self) -> Vec<Write<'_>> {
+        let whole = Write {
+            path: &self.path,
+            shown: &self.shown,
+            moved_to: self.moved_to.as_ref().map(|(to, _)| to.as_path()),
+            before: self.before.as_deref(),
+            after: self.after.as_deref(),
+            knows: self.knows,
+        };
+        match whole.moved_to {
             // First the new place, so that a failure in between loses nothing.
-            Some((to, _)) if after.is_some() => {
-                let mut writes: Vec<(&Path, _, _)> = vec![(to, None, after)];
-                writes.extend(before.map(|b| (self.path.as_path(), Some(b), None)));
-                writes
+            Some(path) if whole.after.is_some() => {
+                let new = Write {
+                    path,
+                    before: None,
+                    moved_to: None,
+                    ..whole
+                };
+                let old = Write {
+                    after: None,
+                    ..whole
+                };
+                [Some(new), whole.before.map(|_| old)]
+                    .into_iter()
+                    .flatten()
+                    .collect()
             }
-            _ if before == after => Vec::new(),
-            _ => vec![(&self.path, before, after)],
+            _ if whole.before == whole.after => Vec::new(),
+            _ => vec![whole],
         }
     }
 
@@ -285,6 +317,18 @@ fn update(
 
 fn rank(pass: Pass) -> usize {
     Pass::ALL.iter().position(|p| *p == pass).unwrap_or(0)
+}
+
+/// The text of a file after every update section of a patch, wherever it says that file is.
+#[cfg(test)]
+pub(super) fn apply_to(file: &str, patch: &str) -> Result<String, ToolError> {
+    let mut text = file.to_string();
+    for section in parse::parse(patch)? {
+        if let Deed::Update { chunks, .. } = section.deed {
+            text = update(&text, &chunks, &section.path, Path::new("f"))?.0;
+        }
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

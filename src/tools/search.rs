@@ -3,8 +3,9 @@
 use super::Workbench;
 use super::action::{Entry, FoundOut, GrepLine, GrepOut, ListOut, Outcome, ToolError};
 use super::text::{LIMIT, head};
+use super::walk::{NamePattern, Walk, split_base};
 use crate::cancel::Cancel;
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
@@ -150,7 +151,6 @@ impl Workbench {
         let include = query.include.map(NamePattern::new).transpose()?;
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(query.ignore_case)
-            .line_terminator(Some(b'\n'))
             .crlf(true)
             .build(query.pattern)
             .map_err(|e| ToolError::BadPattern {
@@ -158,6 +158,7 @@ impl Workbench {
                 why: e.to_string(),
             })?;
         let mut searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
             .line_number(true)
             .before_context(query.context)
             .after_context(query.context)
@@ -252,92 +253,6 @@ fn gave_up(root: &Path) -> ToolError {
         root.display(),
         TIME.as_secs()
     ))
-}
-
-/// A walk with an end: by entries, by time, by cancellation. Entries that cannot be read are
-/// passed over.
-struct Walk<'a> {
-    inner: ignore::Walk,
-    left: usize,
-    until: Instant,
-    cancel: &'a Cancel,
-    /// It ended before everything was seen.
-    stopped: bool,
-}
-
-impl<'a> Walk<'a> {
-    fn new(builder: &WalkBuilder, entries: usize, time: Duration, cancel: &'a Cancel) -> Self {
-        Walk {
-            inner: builder.build(),
-            left: entries,
-            until: Instant::now() + time,
-            cancel,
-            stopped: false,
-        }
-    }
-}
-
-impl Iterator for Walk<'_> {
-    type Item = DirEntry;
-
-    fn next(&mut self) -> Option<DirEntry> {
-        loop {
-            let entry = self.inner.next()?;
-            if self.left == 0 || self.cancel.is_cancelled() || Instant::now() >= self.until {
-                self.stopped = true;
-                return None;
-            }
-            self.left -= 1;
-            if let Ok(entry) = entry {
-                return Some(entry);
-            }
-        }
-    }
-}
-
-/// A glob for paths below a folder. Without a slash it is about the base name at any depth.
-struct NamePattern {
-    glob: GlobMatcher,
-    base_name: bool,
-}
-
-impl NamePattern {
-    fn new(pattern: &str) -> Result<Self, ToolError> {
-        let bare = pattern.strip_prefix("./").unwrap_or(pattern);
-        let bare = bare.trim_end_matches('/');
-        let build = |p: &str| -> Result<Glob, globset::Error> {
-            GlobBuilder::new(p).literal_separator(true).build()
-        };
-        let glob = build(bare).map_err(|e| ToolError::BadPattern {
-            pattern: pattern.into(),
-            why: e.kind().to_string(),
-        })?;
-        Ok(NamePattern {
-            glob: glob.compile_matcher(),
-            base_name: !bare.contains('/'),
-        })
-    }
-
-    fn matches(&self, relative: &Path) -> bool {
-        if self.base_name {
-            relative.file_name().is_some_and(|n| self.glob.is_match(n))
-        } else {
-            self.glob.is_match(relative)
-        }
-    }
-}
-
-/// An absolute glob as its folder and the rest; a relative one has no folder of its own.
-fn split_base(pattern: &str) -> (Option<String>, &str) {
-    if !Path::new(pattern).is_absolute() && !pattern.starts_with("~/") {
-        return (None, pattern);
-    }
-    let special = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
-    match pattern[..special].rfind('/') {
-        Some(0) => (Some("/".into()), &pattern[1..]),
-        Some(slash) => (Some(pattern[..slash].into()), &pattern[slash + 1..]),
-        None => (None, pattern),
-    }
 }
 
 /// The lines that a grep found so far.

@@ -3,7 +3,8 @@
 use super::Workbench;
 use super::action::{OnTimeout, Outcome, Shell, ShellKind, ShellOut, ShellStatus, ToolError};
 use super::background::status;
-use super::output::{Capture, Marker, Stream};
+use super::marker::Marker;
+use super::output::{Capture, Stream};
 use crate::cancel::Cancel;
 use crate::sandbox::{End, Lift, Run, Running, SandboxError, hint};
 use std::ffi::OsString;
@@ -159,11 +160,12 @@ impl Workbench {
             Err(NotStarted::Refused(reason)) => return Ok(Outcome::Refused { reason }),
             Err(NotStarted::Failed(error)) => return Err(error),
         };
-        let until = match (shell.background, shell.time_limit) {
-            (true, _) => Some(process.begun),
-            (false, limit) => limit.and_then(|l| process.begun.checked_add(l)),
+        let waited = if shell.background {
+            Waited::Limit
+        } else {
+            let until = shell.time_limit.and_then(|l| process.begun.checked_add(l));
+            process.wait(until, cancel, progress)?
         };
-        let waited = process.wait(until, cancel, progress)?;
         let stays = shell.background || shell.on_timeout == OnTimeout::Background;
         let status = match waited {
             Waited::Ended(end) => status(end)?,
@@ -181,6 +183,7 @@ impl Workbench {
             }
             Waited::Limit => {
                 process.stop();
+                progress(&process.stream.live());
                 ShellStatus::TimedOut
             }
         };
@@ -218,7 +221,7 @@ impl Workbench {
             .folder(shell.dir.as_deref())
             .map_err(NotStarted::Failed)?;
         let (mut command, mut marker) = (shell.command.clone(), None);
-        if shell.cwd_persists && cfg!(unix) {
+        if shell.cwd_persists && self.is_posix_shell(&shell.shell) {
             let (new, word) = Marker::new();
             marker = Some(new);
             // A trap, because the command may end with `exit`; its exit code is kept.
@@ -240,12 +243,8 @@ impl Workbench {
         };
         let begun = Instant::now();
         let mut running = self.setup.sandbox.spawn(&run).map_err(|e| match e {
-            SandboxError::Unenforceable(_) => NotStarted::Refused(format!(
-                "the command was not run, because the sandbox cannot be enforced here: {e}"
-            )),
-            e => NotStarted::Failed(ToolError::Other(format!(
-                "the command could not be started: {e}"
-            ))),
+            SandboxError::Unenforceable(_) => NotStarted::Refused(e.to_string()),
+            e => NotStarted::Failed(ToolError::Other(e.to_string())),
         })?;
         let pipe = running.output().ok_or_else(|| {
             NotStarted::Failed(ToolError::Other("the command has no output to read".into()))
@@ -260,6 +259,11 @@ impl Workbench {
             running,
             lift: lift.clone(),
         })
+    }
+
+    fn is_posix_shell(&self, kind: &ShellKind) -> bool {
+        let (program, _) = shell_argv(kind, &self.setup.shell, "");
+        is_posix(Path::new(&program))
     }
 
     /// The folder that a command starts in.

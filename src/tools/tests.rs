@@ -24,7 +24,7 @@ impl Bench {
         let dir = top.join("work");
         fs::create_dir(&dir).expect("new");
         let policy = Policy {
-            mode: Mode::DangerFullAccess,
+            mode: Mode::WorkspaceWrite,
             roots: vec![dir.clone()],
             network: false,
             slash_tmp: false,
@@ -36,7 +36,11 @@ impl Bench {
         let bench = Workbench::new(Setup {
             cwd: dir.clone(),
             gate: Gate::new(&policy, &dir),
-            sandbox: Sandbox::new(policy),
+            // What the fence holds is tested with the fence, and not every machine has one.
+            sandbox: Sandbox::new(Policy {
+                mode: Mode::DangerFullAccess,
+                ..policy
+            }),
             outputs: top.join("outputs"),
             environment: environment.into_iter().collect(),
             shell: "/bin/sh".into(),
@@ -133,5 +137,56 @@ fn patch(text: &str) -> Action {
     Action::Patch {
         text: format!("*** Begin Patch\n{text}\n*** End Patch"),
         dir: None,
+    }
+}
+
+#[test]
+fn no_text_of_a_model_makes_a_tool_panic() {
+    const PIECES: [&str; 24] = [
+        "*** Begin Patch\n",
+        "*** Update File: f\n",
+        "*** Add File: n\n",
+        "*** Move to: g\n",
+        "*** End of File\n",
+        "*** End Patch",
+        "@@",
+        " a\n",
+        "-a\n",
+        "+b\n",
+        "é",
+        "\u{2019}",
+        "\t",
+        " ",
+        "\n",
+        "\r\n",
+        "\\n",
+        "\\\"",
+        "1| ",
+        "2→",
+        "a",
+        "'",
+        "😀",
+        "-",
+    ];
+    let mut seed = 7u64;
+    let mut text = |most: u64| -> String {
+        let mut next = |below: u64| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        (0..next(most)).map(|_| PIECES[next(24) as usize]).collect()
+    };
+    for _ in 0..3000 {
+        let file = text(12);
+        let (old, new) = (text(5), text(5));
+        let mut b = matching::find(&file, &old, &new, &Pass::ALL);
+        let mut out = file.clone();
+        for place in b.places.drain(..).rev() {
+            out.replace_range(place, &b.new);
+        }
+        let _ = matching::near(&file, &old);
+        let _ = patch::apply_to(&file, &text(14));
     }
 }

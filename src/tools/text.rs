@@ -116,11 +116,6 @@ pub fn to_lf(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The number of lines; a final line end does not start another one.
-pub fn count_lines(text: &str) -> usize {
-    text.split_inclusive('\n').count()
-}
-
 /// The number of the line in which a byte offset lies, from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
     let end = offset.min(text.len());

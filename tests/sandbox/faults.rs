@@ -39,7 +39,14 @@ fn a_missing_layer_weakens_the_fence_openly_or_refuses() {
         libc::SYS_landlock_restrict_self,
     ];
     let Ok(fault) = std::env::var(FAULT) else {
-        for fault in ["landlock", "unshare", "mount_setattr", "both", "restrict", "seccomp"] {
+        for fault in [
+            "landlock",
+            "unshare",
+            "mount_setattr",
+            "both",
+            "restrict",
+            "seccomp",
+        ] {
             in_own_process(
                 "faults::a_missing_layer_weakens_the_fence_openly_or_refuses",
                 fault,
@@ -74,7 +81,10 @@ fn a_missing_layer_weakens_the_fence_openly_or_refuses() {
             assert!(matches!(strength, Strength::Nothing(_)), "{strength:?}");
             assert!(matches!(result, Err(SandboxError::Unenforceable(_))) && !ran);
         }
-        _ => assert!(matches!(result, Ok((End::Fence(_), _))) && !ran, "{result:?}"),
+        _ => assert!(
+            matches!(result, Ok((End::Fence(_), _))) && !ran,
+            "{result:?}"
+        ),
     }
     let mut free = run;
     free.lift = open_interpreter::sandbox::Lift::Everything;

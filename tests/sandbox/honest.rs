@@ -9,26 +9,71 @@ const WORK: [(&str, &str); 16] = [
     ("echo hi; echo there >&2", "hi\nthere\n"),
     ("echo x > src/b.txt && cat src/a.txt src/b.txt", "honest\nx"),
     ("seq 1000 | sort -n | tail -1 | tr 0 o", "1ooo"),
-    ("git status --short && git log 2>&1 | head -1; echo git-done", "git-done"),
-    ("mkdir -p a/b && mv src/a.txt a/b/ && ln a/b/a.txt l && ln -s a s && cat s/b/a.txt", "honest"),
-    ("echo x > /tmp/honest-$VICTIM && cat /tmp/honest-$VICTIM && rm /tmp/honest-$VICTIM", "x"),
-    ("cat <<EOF\nfrom a here-document\nEOF", "from a here-document"),
-    ("mkdir sub && cd sub && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m m && git log --oneline | wc -l", "1"),
-    ("chmod 755 src/a.txt && touch src/a.txt && stat -c %a src/a.txt", "755"),
-    ("tar cf a.tar src && mkdir t && tar xf a.tar -C t && cat t/src/a.txt", "honest"),
+    (
+        "git status --short && git log 2>&1 | head -1; echo git-done",
+        "git-done",
+    ),
+    (
+        "mkdir -p a/b && mv src/a.txt a/b/ && ln a/b/a.txt l && ln -s a s && cat s/b/a.txt",
+        "honest",
+    ),
+    (
+        "echo x > /tmp/honest-$VICTIM && cat /tmp/honest-$VICTIM && rm /tmp/honest-$VICTIM",
+        "x",
+    ),
+    (
+        "cat <<EOF\nfrom a here-document\nEOF",
+        "from a here-document",
+    ),
+    (
+        "mkdir sub && cd sub && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m m && git log --oneline | wc -l",
+        "1",
+    ),
+    (
+        "chmod 755 src/a.txt && touch src/a.txt && stat -c %a src/a.txt",
+        "755",
+    ),
+    (
+        "tar cf a.tar src && mkdir t && tar xf a.tar -C t && cat t/src/a.txt",
+        "honest",
+    ),
     ("timeout 5 nice -n 1 sh -c 'echo timed'", "timed"),
-    ("/usr/bin/python3 -c 'import subprocess,threading;t=threading.Thread(target=lambda:print(\"thread\"));t.start();t.join();print(subprocess.check_output([\"echo\",\"child\"]).decode())'", "child"),
-    ("/usr/bin/python3 -c 'import asyncio;asyncio.run(asyncio.sleep(0));print(\"loop\")'", "loop"),
-    ("echo x > /dev/null && head -c 4 /dev/urandom | wc -c && cat /dev/stdin < /dev/null && echo devices", "devices"),
-    ("cat /etc/passwd | head -1 | cut -d: -f1; cat $OWN/outputs/1.txt", "whole output"),
-    ("printf '#!/bin/sh\\necho ran\\n' > run.sh && chmod +x run.sh && ./run.sh", "ran"),
+    (
+        "/usr/bin/python3 -c 'import subprocess,threading;t=threading.Thread(target=lambda:print(\"thread\"));t.start();t.join();print(subprocess.check_output([\"echo\",\"child\"]).decode())'",
+        "child",
+    ),
+    (
+        "/usr/bin/python3 -c 'import asyncio;asyncio.run(asyncio.sleep(0));print(\"loop\")'",
+        "loop",
+    ),
+    (
+        "echo x > /dev/null && head -c 4 /dev/urandom | wc -c && cat /dev/stdin < /dev/null && echo devices",
+        "devices",
+    ),
+    (
+        "cat /etc/passwd | head -1 | cut -d: -f1; cat $OWN/outputs/1.txt",
+        "whole output",
+    ),
+    (
+        "printf '#!/bin/sh\\necho ran\\n' > run.sh && chmod +x run.sh && ./run.sh",
+        "ran",
+    ),
 ];
 
 /// What needs namespaces of its own: shared memory, terminals, a server on the loopback.
 const WORK_WITH_NAMESPACES: [(&str, &str); 4] = [
-    ("/usr/bin/python3 -c 'import multiprocessing as m\nwith m.Pool(2) as p: print(sum(p.map(abs,[-1,-2])))'", "3"),
-    ("/usr/bin/python3 -c 'import os;a,b=os.openpty();os.write(a,b\"x\");print(os.ttyname(b))'", "/dev/pts/"),
-    ("/usr/bin/python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; /usr/bin/python3 -c 'import urllib.request as u;print(u.urlopen(\"http://127.0.0.1:8123/src/a.txt\").read().decode())' 2>/dev/null && break; done", "honest"),
+    (
+        "/usr/bin/python3 -c 'import multiprocessing as m\nwith m.Pool(2) as p: print(sum(p.map(abs,[-1,-2])))'",
+        "3",
+    ),
+    (
+        "/usr/bin/python3 -c 'import os;a,b=os.openpty();os.write(a,b\"x\");print(os.ttyname(b))'",
+        "/dev/pts/",
+    ),
+    (
+        "/usr/bin/python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; /usr/bin/python3 -c 'import urllib.request as u;print(u.urlopen(\"http://127.0.0.1:8123/src/a.txt\").read().decode())' 2>/dev/null && break; done",
+        "honest",
+    ),
     ("echo $$; cat /proc/self/comm", "cat"),
 ];
 
@@ -72,8 +117,15 @@ fn read_only_reads_and_uses_devices() {
     let script = "cat src/a.txt; echo x > /dev/null; git log 2>&1 | head -1; echo > f; echo > /tmp/f; echo > /dev/shm/f; echo end";
     let (end, output) = fenced(&sandbox, &world.run(script));
     assert_eq!(end, End::Exited(0));
-    assert!(output.starts_with("honest\n") && output.ends_with("end\n"), "{output}");
-    assert_eq!(output.matches("Read-only file system").count(), 3, "{output}");
+    assert!(
+        output.starts_with("honest\n") && output.ends_with("end\n"),
+        "{output}"
+    );
+    assert_eq!(
+        output.matches("Read-only file system").count(),
+        3,
+        "{output}"
+    );
 }
 
 /// The messages that other agents in the same situation show, so that models know them.
@@ -89,10 +141,16 @@ fn refusals_look_as_usual() {
         ("mkdir .codex; echo x > .codex/f", "Read-only file system"),
         ("mv .git .git2", "busy"),
         ("git add src", "Read-only file system"),
-        ("/usr/bin/python3 -c 'import socket;socket.socket(1)'", "Operation not permitted"),
+        (
+            "/usr/bin/python3 -c 'import socket;socket.socket(1)'",
+            "Operation not permitted",
+        ),
     ] {
         let (end, output) = fenced(&sandbox, &world.run(script));
-        assert!(end != End::Exited(0) && output.contains(message), "{script}: {output}");
+        assert!(
+            end != End::Exited(0) && output.contains(message),
+            "{script}: {output}"
+        );
     }
     assert!(!world.path("ws/.codex").exists());
 }
@@ -112,7 +170,10 @@ fn a_lift_opens_one_thing_for_one_command() {
         };
         assert_eq!(with(Lift::Network).trim().replace("git ", ""), "network");
         let folder = with(Lift::Folder(world.path("out")));
-        assert!(folder.starts_with("folder") && !folder.contains("network"), "{folder}");
+        assert!(
+            folder.starts_with("folder") && !folder.contains("network"),
+            "{folder}"
+        );
         assert_eq!(with(Lift::Git).trim(), "git");
         assert_eq!(with(Lift::Everything).trim(), "folder git network own");
     }
@@ -126,7 +187,12 @@ fn a_work_tree_keeps_its_repository_safe_and_git_can_be_lifted() {
          && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m m && git worktree add -q ../tree",
     );
     assert!(made, "{output}");
-    let base = world.env().into_iter().find(|(k, _)| k == "VICTIM").unwrap().1;
+    let base = world
+        .env()
+        .into_iter()
+        .find(|(k, _)| k == "VICTIM")
+        .unwrap()
+        .1;
     let base = std::path::PathBuf::from("/tmp").join(format!("wt-{}", base.display()));
     let mut policy = world.policy(Mode::WorkspaceWrite);
     policy.roots = vec![base.join("tree")];

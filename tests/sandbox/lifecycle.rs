@@ -65,13 +65,42 @@ fn input_environment_and_signals_are_the_given_ones() {
         let mut running = sandbox.spawn(&run).unwrap();
         running.stdin().unwrap().write_all(b"typed ").unwrap();
         let (end, output) = finish(running);
-        assert_eq!((end, output.as_str()), (End::Exited(0), "typed [given] []\n"));
+        assert_eq!(
+            (end, output.as_str()),
+            (End::Exited(0), "typed [given] []\n")
+        );
         // A broken pipe ends a writer silently only if its signal is not ignored.
         let (_, output) = fenced(sandbox, &world.run("yes | head -1"));
         assert_eq!(output, "y\n");
         let (_, output) = fenced(sandbox, &world.run("cat; tty; ls /proc/self/fd | wc -l"));
         assert_eq!(output, "not a tty\n4\n");
     });
+}
+
+/// The helper is outside the fence when it starts, so nothing that is meant for the command's
+/// loader may act in it. Here it would write a trace.
+#[test]
+fn the_environment_does_not_act_on_the_helper() {
+    let world = World::new();
+    let trace = world.path("out/trace");
+    let mut run = world.run("exit 0");
+    run.env.push(("LD_DEBUG".into(), "libs".into()));
+    run.env.push(("LD_DEBUG_OUTPUT".into(), trace.into()));
+    let traces = || {
+        std::fs::read_dir(world.path("out"))
+            .unwrap()
+            .flatten()
+            .filter(|e| e.file_name().to_string_lossy().starts_with("trace"))
+            .count()
+    };
+    if let Some(sandbox) = world.sandbox(Form::Auto) {
+        fenced(&sandbox, &run);
+        assert_eq!(traces(), 0);
+    }
+    if let Some(sandbox) = world.sandbox(Form::Control) {
+        fenced(&sandbox, &run);
+        assert_eq!(traces(), 1, "only that of the command itself");
+    }
 }
 
 #[test]
@@ -99,8 +128,9 @@ fn no_descriptor_is_inherited() {
 fn nothing_outlives_a_command_or_holds_its_pipe() {
     each(|world, sandbox| {
         let mark = mark(world);
-        let script =
-            format!("sleep {mark} & setsid sleep {mark} & (setsid sh -c 'sleep {mark} &' &) ; echo up");
+        let script = format!(
+            "sleep {mark} & setsid sleep {mark} & (setsid sh -c 'sleep {mark} &' &) ; echo up"
+        );
         let start = Instant::now();
         let (end, output) = fenced(sandbox, &world.run(&script));
         assert_eq!((end, output.as_str()), (End::Exited(0), "up\n"));
@@ -113,12 +143,17 @@ fn nothing_outlives_a_command_or_holds_its_pipe() {
 fn stopping_takes_the_whole_tree_quickly() {
     each(|world, sandbox| {
         let mark = mark(world);
-        let script = format!("trap '' TERM INT HUP; setsid sleep {mark} & sleep {mark}; sleep {mark}");
+        let script =
+            format!("trap '' TERM INT HUP; setsid sleep {mark} & sleep {mark}; sleep {mark}");
         let mut running = sandbox.spawn(&world.run(&script)).unwrap();
         assert!(soon(|| !nobody_runs(&format!("sleep\0{mark}"))));
         let start = Instant::now();
         running.stop();
-        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_millis(900),
+            "{:?}",
+            start.elapsed()
+        );
         assert!(nobody_runs(&mark));
         assert_eq!(running.try_wait().unwrap(), Some(End::Signaled(9)));
 
@@ -170,9 +205,13 @@ fn a_crowd_of_processes_is_stopped() {
         return;
     };
     let mark = mark(&world);
-    let bomb = format!("i=0; while [ $i -lt 3000 ]; do sleep {mark} & i=$((i+1)); done; echo all; wait");
+    let bomb =
+        format!("i=0; while [ $i -lt 3000 ]; do sleep {mark} & i=$((i+1)); done; echo all; wait");
     let (end, output) = fenced(&sandbox, &world.run(&bomb));
-    assert!(end != End::Exited(0) && !output.contains("all\n"), "{end:?} {output}");
+    assert!(
+        end != End::Exited(0) && !output.contains("all\n"),
+        "{end:?} {output}"
+    );
     assert!(nobody_runs(&mark));
 }
 
@@ -188,7 +227,10 @@ fn commands_side_by_side_share_their_protection() {
             let (world, sandbox) = (&world, &sandbox);
             scope.spawn(move || {
                 for round in 0..6 {
-                    let script = format!("sleep 0.0{}; {plant}; sleep 0.0{i}; {plant}", (i + round) % 7);
+                    let script = format!(
+                        "sleep 0.0{}; {plant}; sleep 0.0{i}; {plant}",
+                        (i + round) % 7
+                    );
                     let (end, output) = fenced(sandbox, &world.run(&script));
                     assert_eq!((end, output.as_str()), (End::Exited(0), "done\ndone\n"));
                 }
@@ -239,7 +281,10 @@ fn the_own_home_inside_the_workspace_is_hidden() {
     }
     let script = "cat $OWN/auth.json; echo x > $OWN/x; echo x > $OWN/outputs/x; mv $OWN $OWN-2; cat $OWN/outputs/1.txt; echo x > $OUT/ok; cat $OUT/ok";
     let (_, output) = fenced(&sandbox, &world.run(script));
-    assert!(!output.contains("key-in") && output.ends_with("whole output\nx\n"), "{output}");
+    assert!(
+        !output.contains("key-in") && output.ends_with("whole output\nx\n"),
+        "{output}"
+    );
     assert_eq!(world.read("home/auth.json"), "key-in-auth-json\n");
 }
 

@@ -128,7 +128,10 @@ impl World {
         let number = |n: u32| OsString::from(n.to_string());
         let port = |address: std::net::SocketAddr| number(address.port().into());
         [
-            ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".into()),
+            (
+                "PATH",
+                "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".into(),
+            ),
             ("HOME", path("ws")),
             ("WS", path("ws")),
             ("OUT", path("out")),

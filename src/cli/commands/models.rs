@@ -25,8 +25,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(id) => vec![local::recognise(resolve(&id)?, &cancel)],
         None => {
             let candidates: Vec<Provider> = LocalServer::ALL.iter().filter_map(|s| resolve(s.id()).ok()).collect();
-            let found = local::detect(&candidates, &cancel);
-            found.iter().filter_map(|f| Some(Provider { base_url: f.base_url.clone(), ..resolve(f.server.id()).ok()? })).collect()
+            local::detect(&candidates, &cancel).iter().filter_map(|f| local::adopt(&candidates, f, options.chat_completions)).collect()
         }
     };
     if providers.is_empty() {

@@ -86,6 +86,31 @@ pub fn identify(provider: &Provider, cancel: &Cancel) -> Option<Found> {
     })
 }
 
+/// The provider for a server that [`detect`] found: the candidate at that address, changed into
+/// what really answers there if it was expected to be something else. `chat_completions` keeps the
+/// `chat` wire also for an Ollama.
+pub fn adopt(candidates: &[Provider], found: &Found, chat_completions: bool) -> Option<Provider> {
+    let root = server_root(&found.base_url);
+    let mut provider = candidates
+        .iter()
+        .find(|c| server_root(&c.base_url) == root)?
+        .clone();
+    if provider.local == Some(found.server) {
+        return Some(provider);
+    }
+    let builtin = BUILTIN.iter().find(|b| b.local == Some(found.server))?;
+    provider.wire = if chat_completions {
+        WireApi::Chat
+    } else {
+        builtin.wire
+    };
+    provider.base_url = normalise(root, provider.wire, Some(found.server))?;
+    provider.local = Some(found.server);
+    provider.id = builtin.id.into();
+    provider.name = builtin.name.into();
+    Some(provider)
+}
+
 /// The provider with the kind of its server filled in, when it is a configured one on the user's
 /// own machine or network. Its wire and address stay as configured.
 pub fn recognise(mut provider: Provider, cancel: &Cancel) -> Provider {
@@ -127,7 +152,7 @@ fn probe(ask: &dyn Ask, expected: Option<LocalServer>) -> Option<(LocalServer, O
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Fake, status};
+    use super::super::tests::{Fake, provider, status};
     use super::*;
     use serde_json::json;
 
@@ -180,6 +205,29 @@ mod tests {
         let fake = Fake::new(&[]).failing("/api/version", status(503, "Loading model"));
         let found = probe(&fake, Some(LocalServer::Ollama));
         assert_eq!(found, Some((LocalServer::LlamaServer, None)));
+    }
+
+    #[test]
+    fn a_server_on_the_port_of_another_is_taken_for_what_it_is() {
+        let ollama = provider(
+            "http://127.0.0.1:11434",
+            WireApi::Ollama,
+            Some(LocalServer::Ollama),
+        );
+        let found = |server, base_url: &str| Found {
+            server,
+            base_url: base_url.into(),
+            version: None,
+        };
+        let llama = found(LocalServer::LlamaServer, "http://127.0.0.1:11434/v1");
+        let taken = adopt(std::slice::from_ref(&ollama), &llama, false).unwrap();
+        assert_eq!((taken.id.as_str(), taken.wire), ("llamacpp", WireApi::Chat));
+        assert_eq!(taken.base_url, "http://127.0.0.1:11434/v1");
+        let same = found(LocalServer::Ollama, "http://127.0.0.1:11434");
+        assert_eq!(
+            adopt(std::slice::from_ref(&ollama), &same, false),
+            Some(ollama)
+        );
     }
 
     #[test]

@@ -87,9 +87,20 @@ fn read_single(props: &Value, list: &Value) -> ModelInfo {
             .or_else(|| text(props, "/model_path"))
             .unwrap_or_else(|| "default".into());
     }
+    info.id = short_name(&info.id).to_string();
+    info.quantization = text(list, "/data/0/meta/ftype").or_else(|| text(props, "/model_ftype"));
     read_props(&mut info, props);
     info.loaded = true;
     info
+}
+
+/// Without an alias the server calls its model by the path of the file. Any name will do here, and
+/// the file's own says more about the model than the folders around it.
+fn short_name(id: &str) -> &str {
+    match id.strip_suffix(".gguf") {
+        Some(path) => path.rsplit(['/', '\\']).next().unwrap_or(path),
+        None => id,
+    }
 }
 
 /// An entry of a router's list.

@@ -122,7 +122,7 @@ fn full_window_heads<'a>(
             for (layer, heads) in list.iter().enumerate() {
                 let skip = match (&sliding, every) {
                     (Some(s), _) => s.get(layer).copied().unwrap_or(false),
-                    (None, Some(n)) if n > 1 && slides => (layer as u64 + 1) % n != 0,
+                    (None, Some(n)) if n > 1 && slides => !(layer as u64 + 1).is_multiple_of(n),
                     _ => false,
                 };
                 if !skip {

@@ -19,7 +19,7 @@ use crate::cancel::Cancel;
 use ask::{Ask, Server, is_absent};
 
 pub use choose::{check, choose};
-pub use detect::{detect, identify, recognise};
+pub use detect::{adopt, detect, identify, recognise};
 pub use memory::{Memory, free_memory};
 pub use window::window;
 

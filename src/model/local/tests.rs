@@ -246,10 +246,13 @@ fn lm_studio_loads_in_place_of_what_is_loaded() {
 fn llama_server_tells_its_slot() {
     let props = json!({"default_generation_settings": {"n_ctx": 2048}, "total_slots": 2, "build_info": "b6000",
         "chat_template_caps": {"supports_tools": true, "supports_tool_calls": true}, "modalities": {"vision": false}});
-    let list = json!({"data": [{"id": "qwen.gguf", "owned_by": "llamacpp", "meta": {"n_ctx": 2048, "n_ctx_train": 32768, "size": 986_000_000}}]});
+    let list = json!({"data": [{"id": "/home/ann/models/qwen2.5-coder-q4_k_m.gguf", "owned_by": "llamacpp", "meta": {"n_ctx": 2048, "n_ctx_train": 32768, "ftype": "Q4_K_M", "size": 986_000_000}}]});
     let fake = Fake::new(&[("/props", props), ("/v1/models", list)]);
     let info = described(&fake, Some(LocalServer::LlamaServer), "whatever").unwrap();
-    assert_eq!((info.id.as_str(), info.loaded), ("qwen.gguf", true));
+    assert_eq!(
+        (info.id.as_str(), info.loaded),
+        ("qwen2.5-coder-q4_k_m", true)
+    );
     assert_eq!(
         (info.loaded_window, info.trained_window),
         (Some(2048), Some(32_768))

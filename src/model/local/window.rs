@@ -144,7 +144,8 @@ fn fixed(provider: &Provider, info: &ModelInfo, configured: Option<u32>, need: u
         }
     };
     if tokens < need && notices.is_empty() {
-        notices.push(too_small(tokens, need, &cure(provider, need.max(USUAL))));
+        let wish = need.max(USUAL).min(info.trained_window.unwrap_or(u32::MAX));
+        notices.push(too_small(tokens, need, &cure(provider, wish)));
     }
     Window {
         tokens,

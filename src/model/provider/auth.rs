@@ -84,6 +84,7 @@ fn key(
             .map_err(|why| ProviderError::Auth { id: id.into(), why });
     }
     let inline = entry.experimental_bearer_token.clone();
+    let inline = inline.filter(|token| !token.trim().is_empty());
     let missing = |variable: &str, help: &str| ProviderError::MissingKey {
         id: id.into(),
         variable: variable.into(),

@@ -4,7 +4,7 @@ use super::supervisor::failed;
 use super::sys::{self, Exit};
 use super::{caps, landlock, mounts, seccomp};
 use crate::sandbox::plan::{Plan, Tier};
-use crate::sandbox::process::report;
+use crate::sandbox::process::{self, report};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -95,6 +95,8 @@ pub fn command(plan: &Plan, command_line: &[OsString]) -> ! {
         give_up(plan, &why);
     }
     sys::reset_signals();
+    // SAFETY: the helper is single-threaded.
+    unsafe { process::restore_environment() };
     let error = sys::exec(command_line);
     let name = command_line.first().map(Path::new);
     give_up(

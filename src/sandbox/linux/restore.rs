@@ -40,6 +40,8 @@ pub struct Snapshot {
     absent: Vec<PathBuf>,
     /// Open, so that a folder that was moved away is found again.
     present: Vec<(PathBuf, File)>,
+    /// The files and folders under `present` of which every file is guarded.
+    watched: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Content>,
 }
 
@@ -47,17 +49,24 @@ impl Snapshot {
     /// Copies what has to be put back.
     pub fn take(sealed: &[PathBuf]) -> Result<Self, String> {
         let (mut present, mut absent) = (Vec::new(), Vec::new());
+        let mut watched = Vec::new();
         for path in sealed {
             match File::open(path) {
                 Ok(file) => present.push((path.clone(), file)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => absent.push(path.clone()),
                 Err(e) => return Err(failed(&format!("copy {}", path.display()), &e)),
             }
+            if path.join("HEAD").is_file() {
+                watched.extend(OF_GIT.iter().map(|name| path.join(name)));
+            } else {
+                watched.push(path.clone());
+            }
         }
-        let files = scan(&present).map_err(|e| failed("copy the protected folders", &e))?;
+        let files = copy(&watched).map_err(|e| failed("copy the protected folders", &e))?;
         Ok(Self {
             absent,
             present,
+            watched,
             files,
         })
     }
@@ -76,34 +85,31 @@ impl Snapshot {
         }
         for (path, open) in &self.present {
             if !is_same(path, open) {
-                done.push(result(
-                    path,
-                    "was replaced and is put back",
-                    bring_home(path, open),
-                ));
+                let moved = bring_home(path, open);
+                done.push(result(path, "was replaced and is put back", moved));
             }
         }
-        let now = match scan(&self.present) {
-            Ok(now) => now,
-            Err(e) => {
-                done.push(failed("check the protected folders", &e));
-                return done;
+        for top in &self.watched {
+            match list(top) {
+                Ok(now) => {
+                    for path in now.iter().filter(|p| !self.files.contains_key(*p)) {
+                        let removed = fs::remove_file(path);
+                        done.push(result(path, "was made and is removed", removed));
+                    }
+                }
+                Err(_) => {
+                    done.push(result(
+                        top,
+                        "is too full and is moved aside",
+                        move_aside(top),
+                    ));
+                }
             }
-        };
-        for path in now.keys().filter(|p| !self.files.contains_key(*p)) {
-            done.push(result(
-                path,
-                "was made and is removed",
-                fs::remove_file(path),
-            ));
         }
         for (path, content) in &self.files {
-            if now.get(path) != Some(content) {
-                done.push(result(
-                    path,
-                    "was changed and is put back",
-                    write(path, content),
-                ));
+            if read(path).ok().as_ref() != Some(content) {
+                let written = write(path, content);
+                done.push(result(path, "was changed and is put back", written));
             }
         }
         done
@@ -117,47 +123,61 @@ fn result(path: &Path, what: &str, done: io::Result<()>) -> String {
     }
 }
 
-/// Reads all guarded files under these names.
-fn scan(present: &[(PathBuf, File)]) -> io::Result<BTreeMap<PathBuf, Content>> {
-    let mut todo = Vec::new();
-    for (path, _) in present {
-        if path.join("HEAD").is_file() {
-            todo.extend(OF_GIT.iter().map(|name| path.join(name)));
-        } else {
-            todo.push(path.clone());
-        }
-    }
+/// Reads all files that are to be guarded.
+fn copy(watched: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, Content>> {
     let mut found = BTreeMap::new();
     let mut bytes = 0;
+    for top in watched {
+        for path in list(top)? {
+            bytes += path.symlink_metadata()?.len();
+            if bytes > MOST_BYTES {
+                return Err(too_much());
+            }
+            let content = read(&path)?;
+            found.insert(path, content);
+        }
+    }
+    Ok(found)
+}
+
+fn too_much() -> io::Error {
+    io::Error::other("they hold too much to copy for every command")
+}
+
+/// All paths at and below `top` that are not folders, at most [`MOST_FILES`].
+fn list(top: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut todo = vec![top.to_owned()];
     while let Some(path) = todo.pop() {
         let Ok(meta) = path.symlink_metadata() else {
             continue;
         };
-        if meta.is_dir() {
-            // The objects of a submodule are named by their content.
-            if path.file_name().is_none_or(|name| name != "objects") {
-                for entry in fs::read_dir(&path)? {
-                    todo.push(entry?.path());
-                }
+        if found.len() + todo.len() > MOST_FILES {
+            return Err(too_much());
+        }
+        if !meta.is_dir() {
+            found.push(path);
+        } else if path.file_name().is_none_or(|name| name != "objects") {
+            // The objects of a submodule are named by their content, and stay out.
+            for entry in fs::read_dir(&path)?.take(MOST_FILES + 1) {
+                todo.push(entry?.path());
             }
-            continue;
         }
-        bytes += meta.len();
-        if bytes > MOST_BYTES || found.len() >= MOST_FILES {
-            return Err(io::Error::other(
-                "they hold too much to copy for every command",
-            ));
-        }
-        let content = if meta.is_symlink() {
-            Content::Link(fs::read_link(&path)?)
-        } else if meta.is_file() {
-            Content::File(fs::read(&path)?, meta.mode())
-        } else {
-            continue;
-        };
-        found.insert(path, content);
     }
     Ok(found)
+}
+
+fn read(path: &Path) -> io::Result<Content> {
+    let meta = path.symlink_metadata()?;
+    if meta.is_symlink() {
+        return Ok(Content::Link(fs::read_link(path)?));
+    }
+    if !meta.is_file() || meta.len() > MOST_BYTES {
+        return Err(io::Error::other(
+            "neither a file of sensible size nor a link",
+        ));
+    }
+    Ok(Content::File(fs::read(path)?, meta.mode()))
 }
 
 fn is_same(path: &Path, open: &File) -> bool {
@@ -232,10 +252,13 @@ mod tests {
         fs::write(dir.path().join("elsewhere/hooks/pre-commit"), "bad").unwrap();
         fs::create_dir(&agents).unwrap();
 
+        fs::remove_file(dir.path().join("elsewhere/HEAD")).unwrap();
+        fs::write(dir.path().join("elsewhere/index"), "of git's own").unwrap();
+
         let lines = snapshot.put_back();
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "good");
-        assert!(git.join("HEAD").exists() && !git.join("hooks/pre-commit").exists());
+        assert!(git.join("index").exists() && !git.join("hooks/pre-commit").exists());
         assert!(!agents.exists());
     }
 }

@@ -9,6 +9,7 @@ use crate::sandbox::process::report;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,8 @@ fn supervise(plan: &Plan, command: &[OsString]) -> Result<(), String> {
     // Nothing inside may look into this process, whose rights it does not have.
     let _ = sys::prctl(libc::PR_SET_DUMPABLE, 0);
 
-    let end = watch(plan, child, signals);
+    let mut notes = Vec::new();
+    let end = watch(plan, child, signals, &mut notes);
     let end = take_down(child, end, plan.tier.has_namespaces());
     sys::write(
         plan.status,
@@ -63,8 +65,10 @@ fn supervise(plan: &Plan, command: &[OsString]) -> Result<(), String> {
             None => report::signaled(libc::SIGKILL),
         },
     );
-    for line in snapshot.map(Snapshot::put_back).unwrap_or_default() {
-        eprintln!("sandbox: {line}");
+    notes.extend(snapshot.map(Snapshot::put_back).unwrap_or_default());
+    for note in notes {
+        // The reader may be gone already, which must not keep anything from being cleaned up.
+        let _ = writeln!(std::io::stderr(), "sandbox: {note}");
     }
     Ok(())
 }
@@ -75,7 +79,7 @@ pub fn failed(step: &str, error: &std::io::Error) -> String {
 }
 
 /// Waits until the command ends, somebody wants it to end, or it has too many processes.
-fn watch(plan: &Plan, child: pid_t, signals: RawFd) -> Option<Exit> {
+fn watch(plan: &Plan, child: pid_t, signals: RawFd, notes: &mut Vec<String>) -> Option<Exit> {
     let threads = threads_of_system();
     loop {
         let [signal, agent_gone] = sys::poll([signals, plan.alive], TICK);
@@ -101,7 +105,9 @@ fn watch(plan: &Plan, child: pid_t, signals: RawFd) -> Option<Exit> {
         if threads_of_system() > threads + MOST_PROCESSES / 2 {
             let count = descendants(std::process::id() as pid_t).len();
             if count > MOST_PROCESSES {
-                eprintln!("sandbox: {count} processes, {MOST_PROCESSES} are allowed: killed");
+                notes.push(format!(
+                    "killed, because it had {count} processes and {MOST_PROCESSES} are allowed"
+                ));
                 return None;
             }
         }
