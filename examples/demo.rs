@@ -37,7 +37,7 @@ use open_interpreter::sandbox::{self, End, Lift, Mode, Policy, Run, Sandbox};
 use open_interpreter::store::paths::Home;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -79,32 +79,36 @@ fn demo() -> Result<bool, String> {
         return Err(why.into());
     }
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
-    let cancel = &signals.cancel;
     let folder =
         tempfile::tempdir().map_err(|e| format!("no temporary folder can be made: {e}"))?;
     let root = folder.path().canonicalize();
     let root = root.map_err(|e| format!("the temporary folder cannot be read: {e}"))?;
-    let (work, home) = (root.join("habit-tracker"), root.join("home"));
-    fs::create_dir(&work).map_err(|e| format!("{} cannot be made: {e}", work.display()))?;
-    write(&work, "habits.py", CODE)?;
-    write(&work, "test_habits.py", TESTS)?;
+    let place = Place {
+        work: root.join("habit-tracker"),
+        home: root.join("home"),
+        cancel: signals.cancel,
+    };
+    let work = &place.work;
+    fs::create_dir(work).map_err(|e| format!("{} cannot be made: {e}", work.display()))?;
+    write(work, "habits.py", CODE)?;
+    write(work, "test_habits.py", TESTS)?;
 
     let theme = Theme::new(ColorChoice::Auto, &io::stdout());
     let mut front = Human::new(io::stdout(), theme, true, false, None);
     let live = match recorded {
         true => None,
-        false => with_local_server(&work, &home, cancel, &mut front)?,
+        false => place.with_local_server(&mut front)?,
     };
     let mut session = match live {
         Some(session) => session,
-        None => with_recording(&work, &home, cancel, &mut front)?,
+        None => place.with_recording(&mut front)?,
     };
     session.announce(&mut front);
     say(&format!("\ntask: {TASK}\n"))?;
     let end = session.turn(&Input::text(TASK), &mut front);
     match end.reason {
         EndReason::Interrupted => Err("interrupted".into()),
-        _ => judge(&work, &theme),
+        _ => judge(work, &theme),
     }
 }
 
@@ -143,109 +147,91 @@ fn write(work: &Path, name: &str, text: &str) -> Result<(), String> {
     fs::write(work.join(name), text).map_err(|e| format!("{name} cannot be written: {e}"))
 }
 
-/// A session with the first local server that has a model which can call tools.
-fn with_local_server(
-    work: &Path,
-    home: &Path,
-    cancel: &Cancel,
-    front: &mut dyn Frontend,
-) -> Result<Option<Session>, String> {
-    let config = settings(work, home, Overrides::default())?;
-    let env = |name: &str| std::env::var(name).ok();
-    let candidates = LocalServer::ALL
-        .iter()
-        .filter_map(|s| provider::resolve(s.id(), &config, &env, false).ok());
-    let servers = local::detect(&candidates.collect::<Vec<_>>(), cancel);
-    if servers.is_empty() {
-        say("No local model server is up.")?;
-    }
-    for found in servers {
-        match start(
-            &settings(work, home, at(found.server, &found.base_url))?,
-            work,
-            home,
-            cancel,
-            front,
-        ) {
-            Ok(session) => {
-                say(&format!(
-                    "Model: {} at the {} of this machine.",
-                    sanitize(&session.info().model),
-                    found.server.name()
-                ))?;
-                return Ok(Some(session));
-            }
-            Err(why) => say(&format!(
-                "{} is up, but cannot be used: {}",
-                found.server.name(),
-                sanitize(&why)
-            ))?,
+/// Where a session works, and what stops it.
+struct Place {
+    work: PathBuf,
+    home: PathBuf,
+    cancel: Cancel,
+}
+
+impl Place {
+    /// A session with the first local server that has a model which can call tools.
+    fn with_local_server(&self, front: &mut dyn Frontend) -> Result<Option<Session>, String> {
+        let config = self.settings(&Overrides::default())?;
+        let env = |name: &str| std::env::var(name).ok();
+        let resolve = |s: &LocalServer| provider::resolve(s.id(), &config, &env, false).ok();
+        let candidates: Vec<_> = LocalServer::ALL.iter().filter_map(resolve).collect();
+        let servers = local::detect(&candidates, &self.cancel);
+        if servers.is_empty() {
+            say("No local model server is up.")?;
         }
+        for found in servers {
+            let name = found.server.name();
+            match self.open(&at(found.server, &found.base_url), front) {
+                Ok(session) => {
+                    let model = sanitize(&session.info().model).into_owned();
+                    say(&format!("Model: {model} at the {name} of this machine."))?;
+                    return Ok(Some(session));
+                }
+                Err(why) => say(&format!("{name} is up, but no use: {}", sanitize(&why)))?,
+            }
+        }
+        Ok(None)
     }
-    Ok(None)
+
+    /// A session with the model that is recorded here.
+    fn with_recording(&self, front: &mut dyn Frontend) -> Result<Session, String> {
+        say(
+            "Model: a recording. Its replies are played back; what they lead to is done for real.",
+        )?;
+        let (old, new) = ("day.day == previous.day + 1", "(day - previous).days == 1");
+        let replies = vec![
+            script::read("habits.py").with_text("I will read the code first."),
+            script::edit("habits.py", old, new).with_text(
+                "It compares days of the month, so a run ends with the month. What counts is \
+                 the distance between the dates.",
+            ),
+            script::run("python3 test_habits.py"),
+            script::say(
+                "Runs broke at the end of a month, because days of the month were compared. \
+                 habits.py now compares dates, and all three tests pass.",
+            ),
+        ];
+        let server = server::Server::start(server::Kind::LlamaServer, 32_768, replies);
+        let url = format!("http://127.0.0.1:{}/v1", server.port());
+        let mut overrides = at(LocalServer::LlamaServer, &url);
+        overrides.sets.push("model=mock".into());
+        self.open(&overrides, front)
+    }
+
+    fn open(&self, overrides: &Overrides, front: &mut dyn Frontend) -> Result<Session, String> {
+        let config = self.settings(overrides)?;
+        let warnings = config.warnings.iter().cloned().map(Event::Warning);
+        warnings.for_each(|warning| front.event(&warning));
+        let ask = Open {
+            cwd: self.work.clone(),
+            ..Open::default()
+        };
+        open::open(&config, &Home::at(&self.home), &ask, &self.cancel, front)
+            .map_err(|e| e.to_string())
+    }
+
+    fn settings(&self, overrides: &Overrides) -> Result<Config, String> {
+        config::load(&self.home, &self.work, overrides).map_err(|e| e.to_string())
+    }
 }
 
-/// A session with the model that is recorded here.
-fn with_recording(
-    work: &Path,
-    home: &Path,
-    cancel: &Cancel,
-    front: &mut dyn Frontend,
-) -> Result<Session, String> {
-    say(
-        "Model: a recording inside this demo. Its replies are played back; all they lead to is done for real.",
-    )?;
-    let replies = vec![
-        script::read("habits.py").with_text("I will read the code first."),
-        script::edit(
-            "habits.py",
-            "day.day == previous.day + 1",
-            "(day - previous).days == 1",
-        )
-        .with_text("It compares the days of the month, so a run ends with the month. The distance of the dates is what counts."),
-        script::run("python3 test_habits.py"),
-        script::say("The run broke at the end of a month, because days of the month were compared. habits.py now compares dates, and all three tests pass."),
-    ];
-    let port = server::Server::start(server::Kind::LlamaServer, 32_768, replies).port();
-    let mut overrides = at(
-        LocalServer::LlamaServer,
-        &format!("http://127.0.0.1:{port}/v1"),
-    );
-    overrides.sets.push("model=mock".into());
-    start(&settings(work, home, overrides)?, work, home, cancel, front)
-}
-
-/// The settings that name a server and its address.
+/// The settings of a run with this server.
 fn at(server: LocalServer, base_url: &str) -> Overrides {
     let id = server.id();
     Overrides {
         local_provider: Some(id.into()),
-        sets: vec![format!("model_providers.{id}.base_url={base_url:?}")],
+        sets: vec![
+            format!("model_providers.{id}.base_url={base_url:?}"),
+            MOST_STEPS.into(),
+        ],
         ..Overrides::default()
     }
-}
-
-fn settings(work: &Path, home: &Path, mut overrides: Overrides) -> Result<Config, String> {
-    overrides.sets.push(MOST_STEPS.into());
-    config::load(home, work, &overrides).map_err(|e| e.to_string())
-}
-
-fn start(
-    config: &Config,
-    work: &Path,
-    home: &Path,
-    cancel: &Cancel,
-    front: &mut dyn Frontend,
-) -> Result<Session, String> {
-    config
-        .warnings
-        .iter()
-        .for_each(|w| front.event(&Event::Warning(w.clone())));
-    let ask = Open {
-        cwd: work.to_owned(),
-        ..Open::default()
-    };
-    open::open(config, &Home::at(home), &ask, cancel, front).map_err(|e| e.to_string())
 }
 
 /// Runs the tests in a sandbox that may only read, since the code that they run is a model's.
