@@ -3,12 +3,14 @@
 use super::event::{Event, Frontend};
 use crate::cancel::Cancel;
 use crate::config::{Config, Source};
+use crate::model::WireApi;
 use crate::model::local::{self, ModelInfo, Window};
 use crate::model::provider::{self, LocalServer, Provider};
 use std::fmt;
 
-/// Tokens that a session needs at least, so that the prompt, a file and a reply have room.
-const NEED: u32 = 16_384;
+/// Tokens that a session needs, so that the prompt, some files and a reply have room: what is asked
+/// of a server that can be asked, and what others are warned about.
+const NEED: (u32, u32) = (16_384, 8_192);
 
 /// Provider, model and window of a session.
 #[derive(Debug, Clone)]
@@ -84,7 +86,8 @@ pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Fr
         }
         front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
     }
-    let window = local::window(&provider, Some(&info), *config.model_context_window, NEED, local::free_memory());
+    let need = if provider.wire == WireApi::Ollama { NEED.0 } else { NEED.1 };
+    let window = local::window(&provider, Some(&info), *config.model_context_window, need, local::free_memory());
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }

@@ -71,13 +71,18 @@ pub fn line(kind: &str, payload: impl Serialize) -> Value {
 }
 
 /// The lines of one item. Those of one reply carry the same number, so that they are read back as one.
-pub fn item_lines(item: &Item, reply: u64) -> Vec<Value> {
+/// An answer in the form of a user's message is marked as one.
+pub fn item_lines(item: &Item, reply: u64, is_answer: bool) -> Vec<Value> {
     let payloads = match item {
         Item::Developer { text } => vec![json!({
             "type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}],
         })],
         Item::User { content } => {
-            vec![json!({"type": "message", "role": "user", "content": input_parts(content)})]
+            let mut message = json!({"type": "message", "role": "user", "content": input_parts(content)});
+            if is_answer {
+                message["answer"] = json!(true);
+            }
+            vec![message]
         }
         Item::Assistant(a) => assistant_payloads(a, reply),
         Item::ToolResult(r) => {
@@ -233,6 +238,7 @@ fn read_item(p: &Value, open: &mut Option<(u64, Assistant)>, out: &mut Restored)
         "message" if p["role"] == "developer" => {
             out.transcript.push(Item::Developer { text: crate::model::join_text(&parts(&p["content"])) });
         }
+        "message" if p["answer"] == true => out.transcript.push_answer(Item::User { content: parts(&p["content"]) }),
         "message" => out.transcript.push(Item::User { content: parts(&p["content"]) }),
         "function_call_output" | "custom_tool_call_output" => out.transcript.push(Item::ToolResult(ToolResult {
             call_id: text(&p["call_id"]),
@@ -263,7 +269,7 @@ fn parts(list: &Value) -> Vec<Part> {
 fn pair(out: &mut Restored) {
     let mut paired = Transcript::default();
     let mut waiting: Vec<ToolCall> = Vec::new();
-    for item in out.transcript.items() {
+    for (at, item) in out.transcript.items().iter().enumerate() {
         match item {
             Item::ToolResult(r) => {
                 let Some(at) = waiting.iter().position(|c| c.id == r.call_id) else { continue };
@@ -274,7 +280,7 @@ fn pair(out: &mut Restored) {
         if let Item::Assistant(a) = item {
             waiting.extend(a.calls.iter().cloned());
         }
-        paired.push(item.clone());
+        if out.transcript.is_answer(at) { paired.push_answer(item.clone()) } else { paired.push(item.clone()) }
     }
     settle_open(&mut waiting, &mut paired, &mut out.added);
     out.transcript = paired;
@@ -314,7 +320,7 @@ mod tests {
     }
 
     fn lines(items: &[Item]) -> Vec<Value> {
-        items.iter().enumerate().flat_map(|(n, i)| item_lines(i, n as u64)).collect()
+        items.iter().enumerate().flat_map(|(n, i)| item_lines(i, n as u64, false)).collect()
     }
 
     #[test]

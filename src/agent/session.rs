@@ -144,7 +144,7 @@ impl Session {
         };
         if resumed {
             for item in restored.added {
-                session.record_item(&item);
+                session.record_item(&item, true);
             }
         } else {
             session.record_beginning();
@@ -190,8 +190,16 @@ impl Session {
     /// Adds items at the end, on disk first.
     pub(super) fn push_all(&mut self, items: Vec<Item>) {
         for item in items {
-            self.record_item(&item);
+            self.record_item(&item, false);
             self.transcript.push(item);
+        }
+    }
+
+    /// Adds the answers to what the model did, on disk first.
+    pub(super) fn push_answers(&mut self, items: Vec<Item>) {
+        for item in items {
+            self.record_item(&item, true);
+            self.transcript.push_answer(item);
         }
     }
 
@@ -234,11 +242,14 @@ impl Session {
         if self.budget.fits(bytes) {
             return Ok(());
         }
-        let fixed = self.budget.tokens(self.start_bytes);
+        let (prompt, fixed) = (self.budget.tokens(bytes), self.budget.tokens(self.start_bytes));
+        let (reserve, window) = (self.budget.reply_reserve(), self.budget.window());
         Err(ModelError::Overflow {
-            prompt: Some(self.budget.tokens(bytes)),
-            window: Some(self.budget.window().into()),
-            message: format!("of these, {fixed} are the system prompt and the tools"),
+            prompt: None,
+            window: None,
+            message: format!(
+                "it has about {prompt} tokens ({fixed} of them system prompt and tools), {reserve} are kept for the reply, and the window holds {window}; load the model with a larger window, or start a shorter task"
+            ),
         })
     }
 
@@ -275,8 +286,8 @@ impl Session {
         }
     }
 
-    fn record_item(&mut self, item: &Item) {
-        let lines = record::item_lines(item, self.next_reply);
+    fn record_item(&mut self, item: &Item, is_answer: bool) {
+        let lines = record::item_lines(item, self.next_reply, is_answer);
         self.record(&lines);
     }
 

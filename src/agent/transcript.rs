@@ -20,6 +20,8 @@ const ITEM_OVERHEAD: usize = 24;
 pub struct Transcript {
     items: Vec<Item>,
     sizes: Vec<usize>,
+    /// Which items answer what the model did. A harness without tools answers as the user.
+    answers: Vec<bool>,
     bytes: usize,
 }
 
@@ -33,10 +35,26 @@ pub struct Elision {
 impl Transcript {
     /// Adds an item at the end.
     pub fn push(&mut self, item: Item) {
+        let is_answer = matches!(item, Item::ToolResult(_));
+        self.add(item, is_answer);
+    }
+
+    /// Adds an answer to what the model did, whatever form it has.
+    pub fn push_answer(&mut self, item: Item) {
+        self.add(item, true);
+    }
+
+    fn add(&mut self, item: Item, is_answer: bool) {
         let size = item_bytes(&item);
         self.bytes += size;
         self.sizes.push(size);
+        self.answers.push(is_answer);
         self.items.push(item);
+    }
+
+    /// True for an item that answers what the model did.
+    pub fn is_answer(&self, at: usize) -> bool {
+        self.answers.get(at).copied().unwrap_or(false)
     }
 
     /// All items in order.
@@ -49,7 +67,7 @@ impl Transcript {
         self.bytes
     }
 
-    /// Replaces every large tool result but the newest ones by a line that says what it was.
+    /// Replaces every large result but the newest ones by a line that says what it was.
     /// `None` when there is nothing to gain.
     pub fn elide(&mut self) -> Option<Elision> {
         let fresh = self
@@ -63,12 +81,14 @@ impl Transcript {
         let lines: Vec<(usize, String)> = self.items[..fresh]
             .iter()
             .enumerate()
-            .filter_map(|(at, item)| match item {
-                Item::ToolResult(r) if self.sizes[at] > SMALL_RESULT => {
-                    let size = self.sizes[at];
-                    Some((at, format!("[old result of {} left out to save room: {size} bytes; ask again if you need it]", r.name)))
-                }
-                _ => None,
+            .filter(|(at, _)| self.answers[*at] && self.sizes[*at] > SMALL_RESULT)
+            .map(|(at, item)| {
+                let of = match item {
+                    Item::ToolResult(r) => format!(" of {}", r.name),
+                    _ => String::new(),
+                };
+                let size = self.sizes[at];
+                (at, format!("[old result{of} left out to save room: {size} bytes; ask again if you need it]"))
             })
             .collect();
         if lines.is_empty() {
@@ -82,8 +102,13 @@ impl Transcript {
     /// Makes the replacements of a recorded elision again.
     pub fn apply(&mut self, elision: &Elision) {
         for (at, line) in &elision.lines {
-            if let Some(Item::ToolResult(result)) = self.items.get_mut(*at) {
-                result.content = vec![Part::text(line)];
+            let content = match self.items.get_mut(*at) {
+                Some(Item::ToolResult(result)) => Some(&mut result.content),
+                Some(Item::User { content }) if self.answers[*at] => Some(content),
+                _ => None,
+            };
+            if let Some(content) = content {
+                *content = vec![Part::text(line)];
                 let size = item_bytes(&self.items[*at]);
                 self.bytes = self.bytes - self.sizes[*at] + size;
                 self.sizes[*at] = size;
@@ -148,5 +173,17 @@ mod tests {
         assert!(t.bytes() < before - 4_000);
         assert_eq!(t.bytes(), t.items().iter().map(item_bytes).sum::<usize>());
         assert!(t.elide().is_none(), "a second pass has nothing to gain");
+    }
+
+    #[test]
+    fn answers_of_a_harness_without_tools_are_elided_and_words_of_the_user_are_not() {
+        let mut t = Transcript::default();
+        t.push(Item::user("x".repeat(1_000)));
+        for _ in 0..3 {
+            t.push(Item::Assistant(Assistant { text: "```sh\nls\n```".into(), ..Assistant::default() }));
+            t.push_answer(Item::user("y".repeat(1_000)));
+        }
+        let elision = t.elide().expect("one answer is old");
+        assert_eq!(elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2]);
     }
 }

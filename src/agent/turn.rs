@@ -365,7 +365,7 @@ impl Session {
             done.push(Done { call, result, notes: notes.get(at).cloned().unwrap_or_default() });
         }
         let items = self.harness.results(&mut self.state, &done, room);
-        self.push_all(items);
+        self.push_answers(items);
         self.record_state();
         if self.cancel.is_cancelled() {
             return Next::End(EndReason::Interrupted, String::new());

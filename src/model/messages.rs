@@ -171,8 +171,8 @@ fn message<'a>(out: &'a mut Vec<Message>, role: &'static str) -> &'a mut Message
 /// Text and pictures of a user or developer item.
 ///
 /// On a local server they never share a message with tool results: llama.cpp's server would put
-/// them between a call and its result. Nor do two texts touch, since Ollama joins blocks without
-/// a space.
+/// them between a call and its result. Nor do two texts touch, since Ollama joins blocks with
+/// nothing between.
 fn add_user(out: &mut Vec<Message>, content: &[Part], local: bool) {
     let mut blocks = content.iter().filter_map(block).peekable();
     if blocks.peek().is_none() {
@@ -193,7 +193,7 @@ fn add_user(out: &mut Vec<Message>, content: &[Part], local: bool) {
     let mut blocks: Vec<Value> = blocks.collect();
     if touches && let Some(Value::String(text)) = blocks.first_mut().and_then(|b| b.get_mut("text"))
     {
-        text.insert_str(0, "\n\n");
+        text.insert(0, '\n');
     }
     message(out, "user").blocks.extend(blocks);
 }

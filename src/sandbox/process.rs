@@ -2,9 +2,7 @@
 
 use super::Lift;
 use std::ffi::OsString;
-#[cfg(unix)]
-use std::io::Read;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -278,7 +276,6 @@ pub(super) mod report {
 fn read_report(mut pipe: PipeReader) -> String {
     let mut bytes = [0; 4096];
     let mut len = 0;
-    #[cfg(unix)]
     while let Some(room) = bytes.get_mut(len..).filter(|r| !r.is_empty()) {
         match pipe.read(room) {
             Ok(0) | Err(_) => break,

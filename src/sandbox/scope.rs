@@ -250,7 +250,7 @@ mod tests {
         fs::write(base.join("main/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(store.join("commondir"), "../..\n").unwrap();
         let scope = Scope::new(&policy(&tree));
-        assert_eq!(scope.writable(&Lift::Git), [tree.clone()]);
+        assert_eq!(scope.writable(&Lift::Git), std::slice::from_ref(&tree));
         fs::write(store.join("gitdir"), tree.join(".git").to_str().unwrap()).unwrap();
         assert_eq!(
             scope.writable(&Lift::Git),

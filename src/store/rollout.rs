@@ -19,6 +19,8 @@ const MAX_LINE: usize = 32 << 20;
 const MAX_FILE: u64 = 1 << 30;
 /// The most session files that are looked at.
 const MAX_SESSIONS: usize = 100_000;
+/// The first record stands within so many lines; before it may stand what others wrote.
+const FIRST_LINES: usize = 8;
 
 /// A record with the time of now (UTC, milliseconds).
 pub fn record(kind: &str, payload: Value) -> Value {
@@ -282,12 +284,18 @@ pub fn last(home: &Home, cwd: Option<&Path>) -> Option<Stored> {
     })
 }
 
-/// The first line of a session, if it is a record.
+/// The first record of a session, if one stands near the beginning.
 pub fn first_record(path: &Path) -> Option<Value> {
     let file = File::open(path).ok()?;
     let mut reader = BufReader::new(file.take(MAX_LINE as u64));
-    let line = next_line(&mut reader).ok()??;
-    serde_json::from_slice(&line?).ok().filter(is_record)
+    for _ in 0..FIRST_LINES {
+        let line = next_line(&mut reader).ok()??;
+        let record = line.and_then(|l| serde_json::from_slice(&l).ok()).filter(is_record);
+        if record.is_some() {
+            return record;
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -238,7 +238,7 @@ fn attacks_work_without_a_sandbox() {
         .filter(Attack::applies)
         .filter_map(|attack| {
             let (out, output) = attack.escapes(Form::Control)?;
-            (!out).then(|| (attack.name, output))
+            (!out).then_some((attack.name, output))
         })
         .collect();
     eprintln!("stopped by this machine itself: {tame:?}");

@@ -17,11 +17,11 @@ use tempfile::TempDir;
 pub enum Form {
     /// Not at all, and not even watched.
     Control,
-    /// As well as this system can.
+    /// By all means: namespaces, Landlock and the filter.
     Auto,
     /// Without namespaces.
     Partial,
-    /// As well as this system can, in read-only mode.
+    /// By all means, in read-only mode.
     ReadOnly,
 }
 
@@ -113,12 +113,12 @@ impl World {
         if form == Form::Partial {
             sandbox = sandbox.without_namespaces();
         }
-        match sandbox.strength() {
-            Strength::Nothing(why) => {
-                eprintln!("{form:?} cannot be tested here: {why}");
+        match (form, sandbox.strength()) {
+            (_, Strength::Enforced) | (Form::Partial, Strength::Partial(_)) => Some(sandbox),
+            (_, weaker) => {
+                eprintln!("{form:?} cannot be tested here: {weaker:?}");
                 None
             }
-            _ => Some(sandbox),
         }
     }
 

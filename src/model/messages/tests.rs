@@ -192,7 +192,7 @@ fn a_local_request_keeps_unsigned_thinking_and_the_order_of_results() {
     );
     assert_eq!(
         got["messages"][3]["content"],
-        json!([{"type": "text", "text": "hurry"}, {"type": "text", "text": "\n\ngo on"}])
+        json!([{"type": "text", "text": "hurry"}, {"type": "text", "text": "\ngo on"}])
     );
 }
 

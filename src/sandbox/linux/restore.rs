@@ -133,7 +133,8 @@ fn copy(watched: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, Content>> {
             if bytes > MOST_BYTES {
                 return Err(too_much());
             }
-            let content = read(&path)?;
+            let content =
+                read(&path).map_err(|e| io::Error::other(format!("{}: {e}", path.display())))?;
             found.insert(path, content);
         }
     }

@@ -1,0 +1,157 @@
+//! Which files an action changes, and where they lie, judged by their names alone.
+//!
+//! Links are not followed here: the gate of the file tools sees where a path really leads and
+//! refuses what the verdict did not lift.
+
+use crate::sandbox::{Mode, PROTECTED, Policy};
+use crate::tools::action::Action;
+use std::path::{Component, Path, PathBuf};
+
+/// Where a path lies under a policy.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It may be written.
+    Writable,
+    /// In a folder of this program, which nothing may write.
+    Ours,
+    /// In the `.git` of a writable folder.
+    Git,
+    /// In another protected folder, this one.
+    Protected(PathBuf),
+    /// Anywhere else.
+    Outside,
+}
+
+/// The folders that the policy lets tools write, with `temp` as the temporary folder.
+pub(super) fn writable(policy: &Policy, temp: Option<PathBuf>) -> Vec<PathBuf> {
+    if policy.mode == Mode::ReadOnly {
+        return Vec::new();
+    }
+    let mut out = policy.roots.clone();
+    if policy.slash_tmp && cfg!(unix) {
+        out.push(PathBuf::from("/tmp"));
+    }
+    if policy.tmpdir {
+        out.extend(temp);
+    }
+    out
+}
+
+/// Judges an absolute path. The workspace's folders are protected in every mode, also where the
+/// workspace lies inside another writable folder.
+pub(super) fn place(path: &Path, policy: &Policy, writable: &[PathBuf]) -> Place {
+    if policy.own_homes.iter().any(|home| path.starts_with(home)) {
+        return Place::Ours;
+    }
+    for root in policy.roots.iter().chain(writable) {
+        let first = path.strip_prefix(root).ok().and_then(|p| p.iter().next());
+        // File systems that ignore case make `.GIT` the same folder.
+        let name = first.and_then(|f| f.to_str()).and_then(|f| {
+            PROTECTED
+                .into_iter()
+                .find(|name| name.eq_ignore_ascii_case(f))
+        });
+        match name {
+            Some(".git") => return Place::Git,
+            Some(name) => return Place::Protected(root.join(name)),
+            None => {}
+        }
+    }
+    if writable.iter().any(|root| path.starts_with(root)) {
+        Place::Writable
+    } else {
+        Place::Outside
+    }
+}
+
+/// The files that an action would change, absolute; for a patch those that its header lines name.
+pub(super) fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
+    match action {
+        Action::Write { path, .. }
+        | Action::Edit { path, .. }
+        | Action::Insert { path, .. }
+        | Action::UndoEdit { path } => vec![resolve(path, cwd)],
+        Action::Patch { text, dir } => {
+            let base = resolve(dir.as_deref().unwrap_or("."), cwd);
+            text.lines()
+                .filter_map(patched)
+                .map(|path| resolve(path, &base))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The path in a header line of a patch.
+fn patched(line: &str) -> Option<&str> {
+    let header = line.trim_start().strip_prefix("***")?.trim_start();
+    ["Add File:", "Delete File:", "Update File:", "Move to:"]
+        .into_iter()
+        .find_map(|word| header.strip_prefix(word))
+        .map(str::trim)
+        .filter(|path| !path.is_empty())
+}
+
+/// `path` seen from `cwd`, with `.` and `..` taken away.
+pub(super) fn resolve(path: &str, cwd: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in cwd.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// One folder that holds all of these: one of them, or a folder inside the workspace.
+pub(super) fn common(folders: &[PathBuf], roots: &[PathBuf]) -> Option<PathBuf> {
+    let (first, rest) = folders.split_first()?;
+    let holds = |folder: &&Path| rest.iter().all(|other| other.starts_with(folder));
+    let folder = first.ancestors().find(holds)?;
+    let is_narrow =
+        folders.iter().any(|f| f == folder) || roots.iter().any(|root| folder.starts_with(root));
+    is_narrow.then(|| folder.to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_by_name() {
+        let at = |p: &str| resolve(p, Path::new("/w/sub"));
+        assert_eq!(at("a/./b/../c"), Path::new("/w/sub/a/c"));
+        assert_eq!(at("../../x"), Path::new("/x"));
+        assert_eq!(at("../../../../x"), Path::new("/x"));
+        assert_eq!(at("/etc/../a"), Path::new("/a"));
+    }
+
+    #[test]
+    fn a_patch_touches_what_its_headers_name() {
+        let text = "*** Begin Patch\n*** Add File: a\n+*** Add File: no\n  *** Update File: ../b\n*** Move to: /c/d\n@@\n-x\n*** Delete File:  e \n*** End of File\n*** End Patch";
+        let action = Action::Patch {
+            text: text.into(),
+            dir: Some("sub".into()),
+        };
+        let want = ["/w/sub/a", "/w/b", "/c/d", "/w/sub/e"].map(PathBuf::from);
+        assert_eq!(touched(&action, Path::new("/w")), want);
+    }
+
+    #[test]
+    fn common_folders_stay_narrow() {
+        let roots = [PathBuf::from("/w")];
+        let common = |all: &[&str]| {
+            let folders: Vec<PathBuf> = all.iter().map(PathBuf::from).collect();
+            super::common(&folders, &roots)
+        };
+        assert_eq!(common(&[]), None);
+        assert_eq!(common(&["/a/b"]), Some("/a/b".into()));
+        assert_eq!(common(&["/a/b/c", "/a/b"]), Some("/a/b".into()));
+        assert_eq!(common(&["/a/b", "/a/c"]), None);
+        assert_eq!(common(&["/w/b", "/w/c/d"]), Some("/w".into()));
+    }
+}
