@@ -22,7 +22,18 @@ fn no_server_at_all() {
     let dead = "http://127.0.0.1:9/v1";
     let base = |id: &str| format!("model_providers.{id}.base_url=\"{dead}\"");
     let out = Command::new(env!("CARGO_BIN_EXE_interpreter"))
-        .args(["--oss", "-c", &base("ollama"), "-c", &base("lmstudio"), "-c", &base("llamacpp"), "-c", &base("vllm"), "hi"])
+        .args([
+            "--oss",
+            "-c",
+            &base("ollama"),
+            "-c",
+            &base("lmstudio"),
+            "-c",
+            &base("llamacpp"),
+            "-c",
+            &base("vllm"),
+            "hi",
+        ])
         .current_dir(home.path())
         .env_clear()
         .env("HOME", home.path())
@@ -32,21 +43,39 @@ fn no_server_at_all() {
         .expect("the binary runs");
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("no local model server answers") && stderr.contains("ollama serve"), "{stderr}");
+    assert!(
+        stderr.contains("no local model server answers") && stderr.contains("ollama serve"),
+        "{stderr}"
+    );
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn a_wrong_model_on_ollama() {
-    let agent = Agent::new().wire("ollama").model(script![say("no")]).args(["-m", "qwen9:1b"]);
+    let agent = Agent::new()
+        .wire("ollama")
+        .model(script![say("no")])
+        .args(["-m", "qwen9:1b"]);
     let run = expect_sentence(agent.run("hi"), 1, "qwen9:1b");
-    assert!(run.stderr.contains("ollama pull qwen9:1b"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("ollama pull qwen9:1b"),
+        "{}",
+        run.stderr
+    );
     run.expect_requests(0);
 }
 
 #[test]
 fn a_model_without_tools() {
-    let run = expect_sentence(Agent::new().server_kind(Kind::OllamaWithoutTools).wire_only("ollama").model(script![say("no")]).run("hi"), 1, "cannot call tools");
+    let run = expect_sentence(
+        Agent::new()
+            .server_kind(Kind::OllamaWithoutTools)
+            .wire_only("ollama")
+            .model(script![say("no")])
+            .run("hi"),
+        1,
+        "cannot call tools",
+    );
     assert!(run.stderr.contains("mini-swe-agent"), "{}", run.stderr);
     run.expect_requests(0);
     // A harness without tools does not need them.
@@ -69,7 +98,14 @@ fn a_home_that_cannot_be_written_is_a_warning_and_the_task_is_done() {
     let run = Agent::new()
         .model(script![say("done")])
         .env("INTERPRETER_HOME", "/proc/interpreter-home")
-        .args(["-c", "model=\"mock\"", "-c", "model_provider=\"mock\"", "-c", "approval_policy=\"never\""])
+        .args([
+            "-c",
+            "model=\"mock\"",
+            "-c",
+            "model_provider=\"mock\"",
+            "-c",
+            "approval_policy=\"never\"",
+        ])
         .with_provider_flags()
         .run("hi");
     expect_sentence(run, 0, "/proc/interpreter-home").expect_stdout("done\n");
@@ -77,7 +113,10 @@ fn a_home_that_cannot_be_written_is_a_warning_and_the_task_is_done() {
 
 #[test]
 fn a_full_disk_under_the_answer_is_said() {
-    let run = Agent::new().model(script![say("done")]).args(["-o", "/dev/full"]).run("hi");
+    let run = Agent::new()
+        .model(script![say("done")])
+        .args(["-o", "/dev/full"])
+        .run("hi");
     if cfg!(target_os = "linux") {
         expect_sentence(run, 1, "/dev/full");
     }
@@ -85,7 +124,9 @@ fn a_full_disk_under_the_answer_is_said() {
 
 #[test]
 fn a_closed_standard_output_is_said() {
-    let running = Agent::new().model(script![say("done").after(Duration::from_millis(300))]).start(&["exec", "--skip-git-repo-check"], Some("hi"));
+    let running = Agent::new()
+        .model(script![say("done").after(Duration::from_millis(300))])
+        .start(&["exec", "--skip-git-repo-check"], Some("hi"));
     let mut running = running;
     drop(running.child.stdout.take());
     let run = running.finish();
@@ -94,88 +135,155 @@ fn a_closed_standard_output_is_said() {
 
 #[test]
 fn an_invalid_config_names_the_line() {
-    let run = Agent::new().config("this is = = not toml\n").model(script![say("no")]).run("hi");
+    let run = Agent::new()
+        .config("this is = = not toml\n")
+        .model(script![say("no")])
+        .run("hi");
     expect_sentence(run, 1, "config.toml").expect_requests(0);
 }
 
 #[test]
 fn an_unknown_flag_names_the_nearest() {
-    let run = Agent::new().model(script![say("no")]).start(&["exec", "--sandbx", "read-only"], Some("hi")).finish();
+    let run = Agent::new()
+        .model(script![say("no")])
+        .start(&["exec", "--sandbx", "read-only"], Some("hi"))
+        .finish();
     expect_sentence(run, 2, "--sandbox").expect_requests(0);
-    let run = Agent::new().model(script![say("no")]).start(&["exec", "--sandbox", "read-onyl"], Some("hi")).finish();
+    let run = Agent::new()
+        .model(script![say("no")])
+        .start(&["exec", "--sandbox", "read-onyl"], Some("hi"))
+        .finish();
     expect_sentence(run, 2, "read-only").expect_requests(0);
 }
 
 #[test]
 fn an_unknown_session_profile_and_harness_are_named() {
-    let run = Agent::new().model(script![say("no")]).start(&["exec", "--skip-git-repo-check", "resume", "0190-nothing"], Some("hi")).finish();
+    let run = Agent::new()
+        .model(script![say("no")])
+        .start(
+            &["exec", "--skip-git-repo-check", "resume", "0190-nothing"],
+            Some("hi"),
+        )
+        .finish();
     expect_sentence(run, 1, "0190-nothing");
-    let run = Agent::new().model(script![say("no")]).args(["-p", "nightly"]).run("hi");
+    let run = Agent::new()
+        .model(script![say("no")])
+        .args(["-p", "nightly"])
+        .run("hi");
     expect_sentence(run, 1, "nightly");
-    let run = Agent::new().harness("qwen-cod").model(script![say("no")]).run("hi");
+    let run = Agent::new()
+        .harness("qwen-cod")
+        .model(script![say("no")])
+        .run("hi");
     expect_sentence(run, 1, "qwen-code").expect_requests(0);
 }
 
 #[test]
 fn a_folder_that_is_missing_is_named() {
-    let run = Agent::new().model(script![say("no")]).args(["-C", "no-such-folder"]).run("hi");
+    let run = Agent::new()
+        .model(script![say("no")])
+        .args(["-C", "no-such-folder"])
+        .run("hi");
     expect_sentence(run, 1, "no-such-folder").expect_requests(0);
 }
 
 #[test]
 fn a_refused_key_says_which() {
-    let run = Agent::new().model(script![fail(401, r#"{"error":{"message":"Invalid API Key"}}"#)]).run("hi");
+    let run = Agent::new()
+        .model(script![fail(
+            401,
+            r#"{"error":{"message":"Invalid API Key"}}"#
+        )])
+        .run("hi");
     expect_sentence(run, 1, "key").expect_requests(1);
 }
 
 #[test]
 fn a_missing_key_variable_is_named_before_any_request() {
-    let run = Agent::new().model(script![say("no")]).args(["-c", "model_providers.mock.env_key=\"ACME_KEY\""]).run("hi");
+    let run = Agent::new()
+        .model(script![say("no")])
+        .args(["-c", "model_providers.mock.env_key=\"ACME_KEY\""])
+        .run("hi");
     expect_sentence(run, 1, "ACME_KEY").expect_requests(0);
 }
 
 #[test]
 fn a_provider_that_is_unknown_is_named() {
-    let run = Agent::new().model(script![say("no")]).args(["-c", "model_provider=\"olama\""]).run("hi");
+    let run = Agent::new()
+        .model(script![say("no")])
+        .args(["-c", "model_provider=\"olama\""])
+        .run("hi");
     expect_sentence(run, 1, "ollama").expect_requests(0);
 }
 
 #[test]
 fn the_step_limit_has_its_own_code_and_asks_for_a_last_answer() {
     for harness in ["qwen-code", "minimal"] {
-        let run = Agent::new().harness(harness).args(["--max-steps", "3"]).model(script![run("date +%N")]).run("go");
+        let run = Agent::new()
+            .harness(harness)
+            .args(["--max-steps", "3"])
+            .model(script![run("date +%N")])
+            .run("go");
         let run = expect_sentence(run, 3, "max_steps").expect_requests(4);
-        assert!(run.server.requests()[3].body.get("tools").is_none(), "the last request offers tools");
+        assert!(
+            run.server.requests()[3].body.get("tools").is_none(),
+            "the last request offers tools"
+        );
     }
 }
 
 #[test]
 fn a_session_file_with_torn_and_foreign_lines_resumes_with_a_warning() {
-    let run = Agent::new().harness("qwen-code").model(script![say("one"), say("two")]).run("first").expect_exit(0);
+    let run = Agent::new()
+        .harness("qwen-code")
+        .model(script![say("one"), say("two")])
+        .run("first")
+        .expect_exit(0);
     let file = run.session_file();
     let mut text = std::fs::read_to_string(&file).expect("the session file");
     text.push_str("{\"type\":\"response_item\",\"payload\":{\"ty");
     text.insert_str(0, "not json at all\n");
     std::fs::write(&file, text).expect("written");
-    let run = run.again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("second"));
-    expect_sentence(run, 0, "skipped").expect_stdout("two\n").expect_request(2, |b| b.to_string().contains("first"));
+    let run = run.again(
+        &["exec", "--skip-git-repo-check", "resume", "--last"],
+        Some("second"),
+    );
+    expect_sentence(run, 0, "skipped")
+        .expect_stdout("two\n")
+        .expect_request(2, |b| b.to_string().contains("first"));
 }
 
 #[cfg(unix)]
 #[test]
 fn session_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
-    let run = Agent::new().model(script![say("one")]).run("first").expect_exit(0);
-    let mode = |p: &std::path::Path| std::fs::metadata(p).expect("there").permissions().mode() & 0o777;
+    let run = Agent::new()
+        .model(script![say("one")])
+        .run("first")
+        .expect_exit(0);
+    let mode =
+        |p: &std::path::Path| std::fs::metadata(p).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(&run.session_file()), 0o600);
     assert_eq!(mode(run.session_file().parent().expect("a folder")), 0o700);
 }
 
 #[test]
 fn a_slow_first_token_is_waited_for_and_said() {
-    let run = Agent::new().model(script![say("late").after(Duration::from_secs(12))]).run("go");
-    expect_sentence(run, 0, "waiting").expect_stdout("late\n").expect_requests(1);
-    let run = Agent::new().model(script![say("late").after(Duration::from_secs(12))]).args(["-c", "model_providers.mock.stream_idle_timeout_ms=2000", "-c", "model_providers.mock.stream_max_retries=0"]).run("go");
+    let run = Agent::new()
+        .model(script![say("late").after(Duration::from_secs(12))])
+        .run("go");
+    expect_sentence(run, 0, "waiting")
+        .expect_stdout("late\n")
+        .expect_requests(1);
+    let run = Agent::new()
+        .model(script![say("late").after(Duration::from_secs(12))])
+        .args([
+            "-c",
+            "model_providers.mock.stream_idle_timeout_ms=2000",
+            "-c",
+            "model_providers.mock.stream_max_retries=0",
+        ])
+        .run("go");
     assert!(run.took < Duration::from_secs(10), "{:?}", run.took);
     expect_sentence(run, 1, "stream_idle_timeout_ms");
 }

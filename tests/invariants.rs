@@ -16,7 +16,10 @@ fn finish(harness: &str, text: &str) -> Step {
 fn expect_prefixes(run: &Run, label: &str) {
     let requests = run.server.requests();
     for pair in requests.windows(2) {
-        let (old, new) = (strict::parts(&pair[0].path, &pair[0].body), strict::parts(&pair[1].path, &pair[1].body));
+        let (old, new) = (
+            strict::parts(&pair[0].path, &pair[0].body),
+            strict::parts(&pair[1].path, &pair[1].body),
+        );
         for (at, part) in old.iter().enumerate() {
             assert_eq!(Some(part), new.get(at), "{label}: part {at} changed");
         }
@@ -32,7 +35,9 @@ fn the_prompt_is_append_only() {
             let label = format!("{harness} on {wire}");
             let steps = script![
                 run("echo first"),
-                read("a.txt").with_reasoning("let me see").with_text("Looking."),
+                read("a.txt")
+                    .with_reasoning("let me see")
+                    .with_text("Looking."),
                 edit("a.txt", "one", "two"),
                 run("exit 3"),
                 finish(harness, "done"),
@@ -47,7 +52,10 @@ fn the_prompt_is_append_only() {
                 .model(steps)
                 .run("change it")
                 .expect_exit(0)
-                .again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("and again"))
+                .again(
+                    &["exec", "--skip-git-repo-check", "resume", "--last"],
+                    Some("and again"),
+                )
                 .expect_exit(0)
                 .expect_requests(7)
                 .expect_file("a.txt", "two\n");
@@ -64,12 +72,23 @@ fn no_request_is_above_the_window_and_the_task_is_in_each() {
             let label = format!("{harness} at {window}");
             let mut steps: Vec<Step> = (0..14).map(|n| run(&format!("seq {n} 60000"))).collect();
             steps.push(finish(harness, "done"));
-            let run = Agent::new().harness(harness).window(window).model(steps).run("the word of the task is albatross");
+            let run = Agent::new()
+                .harness(harness)
+                .window(window)
+                .model(steps)
+                .run("the word of the task is albatross");
             assert_eq!(run.code, 0, "{label}: {}", run.stderr);
             for request in run.server.requests() {
                 // The scripted server counts four bytes of the body as a token.
-                assert!(request.bytes / 4 < window as usize, "{label}: {} bytes", request.bytes);
-                assert!(strict::all_text(&request.body).contains("albatross"), "{label}: the task is gone");
+                assert!(
+                    request.bytes / 4 < window as usize,
+                    "{label}: {} bytes",
+                    request.bytes
+                );
+                assert!(
+                    strict::all_text(&request.body).contains("albatross"),
+                    "{label}: the task is gone"
+                );
             }
         }
     }
@@ -80,10 +99,24 @@ fn no_request_is_above_the_window_and_the_task_is_in_each() {
 fn garbled_calls_are_answered() {
     use serde_json::json;
     for harness in ["native", "qwen-code", "minimal"] {
-        let nonsense = [json!({}), json!("{\"path\": "), json!("[1,2"), json!({"command": 5, "cmd": {"a": 1}}), json!("")];
-        let mut steps: Vec<Step> = nonsense.into_iter().map(|arguments| call("no_such_tool", arguments)).collect();
+        let nonsense = [
+            json!({}),
+            json!("{\"path\": "),
+            json!("[1,2"),
+            json!({"command": 5, "cmd": {"a": 1}}),
+            json!(""),
+        ];
+        let mut steps: Vec<Step> = nonsense
+            .into_iter()
+            .map(|arguments| call("no_such_tool", arguments))
+            .collect();
         steps.push(say("done"));
-        let run = Agent::new().harness(harness).model(steps).run("go").expect_exit(0).expect_stdout("done\n");
+        let run = Agent::new()
+            .harness(harness)
+            .model(steps)
+            .run("go")
+            .expect_exit(0)
+            .expect_stdout("done\n");
         let last = run.request_text(run.server.requests().len());
         assert!(last.contains("no_such_tool"), "{harness}: {last}");
     }
@@ -118,9 +151,17 @@ fn nothing_raw_reaches_the_terminal() {
     for harness in HARNESSES {
         let run = Agent::new()
             .harness(harness)
-            .model(script![run("printf 'a\\033]0;title\\007b\\n'; printf '\\033[2J' >&2").with_text("see \u{1b}[31mred"), finish(harness, "done \u{1b}[2J")])
+            .model(script![
+                run("printf 'a\\033]0;title\\007b\\n'; printf '\\033[2J' >&2")
+                    .with_text("see \u{1b}[31mred"),
+                finish(harness, "done \u{1b}[2J")
+            ])
             .run("go")
             .expect_exit(0);
-        assert!(!run.stderr.contains(['\u{1b}', '\u{7}']), "{harness}: {:?}", run.stderr);
+        assert!(
+            !run.stderr.contains(['\u{1b}', '\u{7}']),
+            "{harness}: {:?}",
+            run.stderr
+        );
     }
 }

@@ -38,9 +38,20 @@ fn the_habit_tracker_is_fixed_in_every_harness_on_every_wire() {
                 .expect_file("habits.py", &HABITS.replace(WRONG, RIGHT))
                 .expect_file("test_habits.py", TESTS)
                 .expect_requests(4);
-            assert!(run.stdout.trim_end().ends_with("Fixed."), "{harness} on {wire}: {}", run.stdout);
-            assert!(run.request_text(2).contains("def longest_run"), "{harness} on {wire}: the file was not shown");
-            assert!(run.request_text(4).contains("3 passed, 0 failed"), "{harness} on {wire}: {}", run.request_text(4));
+            assert!(
+                run.stdout.trim_end().ends_with("Fixed."),
+                "{harness} on {wire}: {}",
+                run.stdout
+            );
+            assert!(
+                run.request_text(2).contains("def longest_run"),
+                "{harness} on {wire}: the file was not shown"
+            );
+            assert!(
+                run.request_text(4).contains("3 passed, 0 failed"),
+                "{harness} on {wire}: {}",
+                run.request_text(4)
+            );
         }
     }
 }
@@ -67,12 +78,19 @@ fn prompt_and_piped_text_are_joined() {
         .stdin("ctx-4711")
         .run("hi")
         .expect_exit(0)
-        .expect_request(1, |body| body.to_string().contains("hi\\n\\n<stdin>\\nctx-4711\\n</stdin>"));
+        .expect_request(1, |body| {
+            body.to_string()
+                .contains("hi\\n\\n<stdin>\\nctx-4711\\n</stdin>")
+        });
 }
 
 #[test]
 fn a_pipe_that_stays_silent_is_left_unread_and_said() {
-    let mut running = Agent::new().harness("minimal").model(script![say("hello")]).stdin("").start(&["exec", "--skip-git-repo-check"], Some("hi"));
+    let mut running = Agent::new()
+        .harness("minimal")
+        .model(script![say("hello")])
+        .stdin("")
+        .start(&["exec", "--skip-git-repo-check"], Some("hi"));
     // The builder closes the pipe; an empty pipe that ends at once is no case for a note.
     let _ = running.child.stdin.take();
     let run = running.finish().expect_exit(0).expect_stdout("hello\n");
@@ -82,35 +100,86 @@ fn a_pipe_that_stays_silent_is_left_unread_and_said() {
 #[test]
 fn a_long_pipe_goes_into_a_file_that_the_model_can_read() {
     let text: String = (0..60_000).map(|n| format!("line {n}\n")).collect();
-    let run = Agent::new().harness("qwen-code").window(16_384).model(script![say("ok")]).stdin(text.clone()).run("sum").expect_exit(0);
+    let run = Agent::new()
+        .harness("qwen-code")
+        .window(16_384)
+        .model(script![say("ok")])
+        .stdin(text.clone())
+        .run("sum")
+        .expect_exit(0);
     let sent = run.request_text(1);
     assert!(sent.contains("line 0\n") && sent.contains("line 59999"));
-    let path = sent.split("The whole input is in ").nth(1).and_then(|t| t.split(';').next()).expect("a path is named");
-    assert!(std::fs::read_to_string(path).expect("the file is there").contains(&text));
+    let path = sent
+        .split("The whole input is in ")
+        .nth(1)
+        .and_then(|t| t.split(';').next())
+        .expect("a path is named");
+    assert!(
+        std::fs::read_to_string(path)
+            .expect("the file is there")
+            .contains(&text)
+    );
     assert!(run.server.requests()[0].bytes < 16_384 * 4);
 }
 
 #[test]
 fn binary_input_is_refused_in_a_sentence() {
-    Agent::new().model(script![say("no")]).stdin(vec![0xff, 0xfe, 0]).start(&[], None).finish().expect_exit(1).expect_stderr("not text");
+    Agent::new()
+        .model(script![say("no")])
+        .stdin(vec![0xff, 0xfe, 0])
+        .start(&[], None)
+        .finish()
+        .expect_exit(1)
+        .expect_stderr("not text");
 }
 
 #[test]
 fn without_a_prompt_exec_says_so() {
-    Agent::new().model(script![say("no")]).stdin("").start(&["exec", "--skip-git-repo-check"], None).finish().expect_exit(1).expect_stderr("prompt").expect_requests(0);
+    Agent::new()
+        .model(script![say("no")])
+        .stdin("")
+        .start(&["exec", "--skip-git-repo-check"], None)
+        .finish()
+        .expect_exit(1)
+        .expect_stderr("prompt")
+        .expect_requests(0);
 }
 
 #[test]
 fn exec_wants_a_repository_unless_told_otherwise() {
-    Agent::new().model(script![say("no")]).start(&["exec"], Some("hi")).finish().expect_exit(1).expect_stderr("--skip-git-repo-check").expect_requests(0);
-    Agent::new().git().model(script![say("ok")]).start(&["exec"], Some("hi")).finish().expect_exit(0).expect_stdout("ok\n");
+    Agent::new()
+        .model(script![say("no")])
+        .start(&["exec"], Some("hi"))
+        .finish()
+        .expect_exit(1)
+        .expect_stderr("--skip-git-repo-check")
+        .expect_requests(0);
+    Agent::new()
+        .git()
+        .model(script![say("ok")])
+        .start(&["exec"], Some("hi"))
+        .finish()
+        .expect_exit(0)
+        .expect_stdout("ok\n");
 }
 
 #[test]
 fn only_thinking_is_asked_again_and_then_given_up() {
     for harness in ["qwen-code", "native"] {
-        Agent::new().harness(harness).model(script![think("I should answer now."), say("final")]).run("hi").expect_exit(0).expect_stdout("final\n").expect_requests(2);
-        Agent::new().harness(harness).model(script![think("I should answer now.")]).run("hi").expect_exit(1).expect_stderr("no answer").expect_requests(3);
+        Agent::new()
+            .harness(harness)
+            .model(script![think("I should answer now."), say("final")])
+            .run("hi")
+            .expect_exit(0)
+            .expect_stdout("final\n")
+            .expect_requests(2);
+        Agent::new()
+            .harness(harness)
+            .model(script![think("I should answer now.")])
+            .run("hi")
+            .expect_exit(1)
+            .expect_stderr("no answer")
+            .expect_requests(3);
     }
 }
 
@@ -125,7 +194,11 @@ fn a_call_from_a_broken_stream_is_not_run() {
             .expect_exit(1)
             .expect_stderr("http://127.0.0.1:")
             .expect_no_file("ran.txt");
-        assert!((2..=6).contains(&run.server.requests().len()), "{wire}: {} requests", run.server.requests().len());
+        assert!(
+            (2..=6).contains(&run.server.requests().len()),
+            "{wire}: {} requests",
+            run.server.requests().len()
+        );
         assert!(run.took < Duration::from_secs(60));
     }
 }
@@ -135,20 +208,48 @@ fn failure_carries_its_text() {
     for harness in HARNESSES {
         let run = Agent::new()
             .harness(harness)
-            .model(script![run("echo out; echo err >&2; exit 7"), finish(harness, "done")])
+            .model(script![
+                run("echo out; echo err >&2; exit 7"),
+                finish(harness, "done")
+            ])
             .run("go")
             .expect_exit(0);
         let sent = run.request_text(2);
-        assert!(sent.contains("out") && sent.contains("err") && sent.contains('7'), "{harness}: {sent}");
+        assert!(
+            sent.contains("out") && sent.contains("err") && sent.contains('7'),
+            "{harness}: {sent}"
+        );
     }
 }
 
 #[test]
 fn json_lines_and_nothing_else() {
-    let run = Agent::new().harness("qwen-code").args(["--json"]).model(script![run("exit 7"), say("done")]).run("go").expect_exit(0);
-    let lines: Vec<serde_json::Value> = run.stdout.lines().map(|l| serde_json::from_str(l).expect("each line is JSON")).collect();
-    let types: Vec<_> = lines.iter().map(|l| l["type"].as_str().unwrap_or_default()).collect();
-    assert_eq!(types, ["thread.started", "turn.started", "item.started", "item.completed", "item.completed", "turn.completed"]);
+    let run = Agent::new()
+        .harness("qwen-code")
+        .args(["--json"])
+        .model(script![run("exit 7"), say("done")])
+        .run("go")
+        .expect_exit(0);
+    let lines: Vec<serde_json::Value> = run
+        .stdout
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("each line is JSON"))
+        .collect();
+    let types: Vec<_> = lines
+        .iter()
+        .map(|l| l["type"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        types,
+        [
+            "thread.started",
+            "turn.started",
+            "item.started",
+            "item.completed",
+            "item.completed",
+            "turn.completed"
+        ]
+    );
     assert_eq!(lines[3]["item"]["exit_code"], 7);
     assert_eq!(lines[4]["item"]["text"], "done");
 }
@@ -159,17 +260,42 @@ fn one_system_message_first_and_a_person_or_tool_last() {
         let run = Agent::new()
             .harness(harness)
             .file("AGENTS.md", "Always be kind.\n")
-            .model(script![run("true"), finish(harness, "one"), finish(harness, "two")])
+            .model(script![
+                run("true"),
+                finish(harness, "one"),
+                finish(harness, "two")
+            ])
             .run("first")
             .expect_exit(0)
-            .again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("second"))
+            .again(
+                &["exec", "--skip-git-repo-check", "resume", "--last"],
+                Some("second"),
+            )
             .expect_exit(0);
         for (n, request) in run.server.requests().iter().enumerate() {
-            let roles: Vec<_> = request.body["messages"].as_array().expect("messages").iter().map(|m| m["role"].as_str().unwrap_or("")).collect();
+            let roles: Vec<_> = request.body["messages"]
+                .as_array()
+                .expect("messages")
+                .iter()
+                .map(|m| m["role"].as_str().unwrap_or(""))
+                .collect();
             assert_eq!(roles[0], "system", "{harness} request {n}");
-            assert_eq!(roles.iter().filter(|r| **r == "system" || **r == "developer").count(), 1, "{harness} request {n}");
-            assert!(["user", "tool"].contains(roles.last().expect("not empty")), "{harness} request {n}");
-            assert!(support::strict::all_text(&request.body).contains("Always be kind."), "{harness} request {n}: AGENTS.md is missing");
+            assert_eq!(
+                roles
+                    .iter()
+                    .filter(|r| **r == "system" || **r == "developer")
+                    .count(),
+                1,
+                "{harness} request {n}"
+            );
+            assert!(
+                ["user", "tool"].contains(roles.last().expect("not empty")),
+                "{harness} request {n}"
+            );
+            assert!(
+                support::strict::all_text(&request.body).contains("Always be kind."),
+                "{harness} request {n}: AGENTS.md is missing"
+            );
         }
     }
 }
@@ -177,26 +303,65 @@ fn one_system_message_first_and_a_person_or_tool_last() {
 #[test]
 fn the_shell_the_system_and_the_folder_are_named() {
     for harness in HARNESSES {
-        let run = Agent::new().harness(harness).model(script![finish(harness, "done")]).run("hi").expect_exit(0);
+        let run = Agent::new()
+            .harness(harness)
+            .model(script![finish(harness, "done")])
+            .run("hi")
+            .expect_exit(0);
         let sent = run.request_text(1);
-        let folder = run.workspace().canonicalize().expect("a folder").display().to_string();
-        assert!(sent.contains("Linux") || cfg!(not(target_os = "linux")), "{harness}");
-        let shell = if harness == "mini-swe-agent" { "sh" } else { "bash" };
-        assert!(sent.contains(shell) && sent.contains(&folder), "{harness}: {sent}");
+        let folder = run
+            .workspace()
+            .canonicalize()
+            .expect("a folder")
+            .display()
+            .to_string();
+        assert!(
+            sent.contains("Linux") || cfg!(not(target_os = "linux")),
+            "{harness}"
+        );
+        let shell = if harness == "mini-swe-agent" {
+            "sh"
+        } else {
+            "bash"
+        };
+        assert!(
+            sent.contains(shell) && sent.contains(&folder),
+            "{harness}: {sent}"
+        );
     }
 }
 
 #[test]
 fn resume_keeps_the_sandbox_unless_a_flag_widens_it() {
     for harness in ["qwen-code", "minimal"] {
-        let first = |steps| Agent::new().harness(harness).args(["--sandbox", "read-only"]).model(steps).run("look").expect_exit(0);
+        let first = |steps| {
+            Agent::new()
+                .harness(harness)
+                .args(["--sandbox", "read-only"])
+                .model(steps)
+                .run("look")
+                .expect_exit(0)
+        };
         first(script![say("seen"), run("echo x > f.txt"), say("done")])
-            .again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("write"))
+            .again(
+                &["exec", "--skip-git-repo-check", "resume", "--last"],
+                Some("write"),
+            )
             .expect_exit(0)
             .expect_stderr("read-only")
             .expect_no_file("f.txt");
         first(script![say("seen"), run("echo x > f.txt"), say("done")])
-            .again(&["exec", "--skip-git-repo-check", "resume", "--last", "--sandbox", "workspace-write"], Some("write"))
+            .again(
+                &[
+                    "exec",
+                    "--skip-git-repo-check",
+                    "resume",
+                    "--last",
+                    "--sandbox",
+                    "workspace-write",
+                ],
+                Some("write"),
+            )
             .expect_exit(0)
             .expect_file("f.txt", "x\n");
     }
@@ -208,16 +373,32 @@ fn an_interrupt_frees_the_server_and_the_session_goes_on() {
     for (signal, code) in [(2, 130), (15, 143)] {
         let running = Agent::new()
             .harness("qwen-code")
-            .model(script![say("late").after(Duration::from_secs(30)), say("again")])
+            .model(script![
+                say("late").after(Duration::from_secs(30)),
+                say("again")
+            ])
             .start(&["exec", "--skip-git-repo-check"], Some("go"));
         running.wait_for_requests(1);
         let sent = std::time::Instant::now();
         running.signal(signal);
         let run = running.finish().expect_exit(code);
-        assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+        assert!(
+            sent.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            sent.elapsed()
+        );
         std::thread::sleep(Duration::from_millis(200));
-        assert_eq!(run.server.clients_that_left(), 1, "the server still waits for us");
-        run.again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("go on")).expect_exit(0).expect_stdout("again\n");
+        assert_eq!(
+            run.server.clients_that_left(),
+            1,
+            "the server still waits for us"
+        );
+        run.again(
+            &["exec", "--skip-git-repo-check", "resume", "--last"],
+            Some("go on"),
+        )
+        .expect_exit(0)
+        .expect_stdout("again\n");
     }
 }
 
@@ -227,27 +408,55 @@ fn a_kill_at_any_moment_leaves_a_session_that_resumes() {
     for wait in [1, 2] {
         let running = Agent::new()
             .harness("qwen-code")
-            .model(script![run("echo one > one.txt"), run("python3 -c 'import time; time.sleep(20)'").after(Duration::from_millis(300)), say("recovered")])
+            .model(script![
+                run("echo one > one.txt"),
+                run("python3 -c 'import time; time.sleep(20)'").after(Duration::from_millis(300)),
+                say("recovered")
+            ])
             .start(&["exec", "--skip-git-repo-check"], Some("the task word"));
         running.wait_for_requests(wait);
         std::thread::sleep(Duration::from_millis(if wait == 2 { 900 } else { 5 }));
         running.signal(9);
         let run = running.finish().expect_exit(137);
-        let run = run.again(&["exec", "--skip-git-repo-check", "resume", "--last"], Some("go on"));
+        let run = run.again(
+            &["exec", "--skip-git-repo-check", "resume", "--last"],
+            Some("go on"),
+        );
         assert_eq!(run.code, 0, "{}", run.stderr);
         let last = run.server.requests().len();
-        assert!(run.request_text(last).contains("the task word"), "the task is gone");
+        assert!(
+            run.request_text(last).contains("the task word"),
+            "the task is gone"
+        );
     }
 }
 
 #[test]
 fn the_window_is_what_the_server_uses() {
-    let run = Agent::new().harness("qwen-code").wire("ollama").window(40_960).model(script![say("ok")]).run("hi").expect_exit(0);
+    let run = Agent::new()
+        .harness("qwen-code")
+        .wire("ollama")
+        .window(40_960)
+        .model(script![say("ok")])
+        .run("hi")
+        .expect_exit(0);
     let body = &run.server.requests()[0].body;
     assert_eq!(body["truncate"], false);
     assert_eq!(body["shift"], false);
-    assert!(body["options"]["num_ctx"].as_u64().is_some_and(|n| n >= 16_384), "{}", body["options"]);
-    assert!(body["options"]["num_predict"].as_u64().is_some_and(|n| n > 0), "{}", body["options"]);
+    assert!(
+        body["options"]["num_ctx"]
+            .as_u64()
+            .is_some_and(|n| n >= 16_384),
+        "{}",
+        body["options"]
+    );
+    assert!(
+        body["options"]["num_predict"]
+            .as_u64()
+            .is_some_and(|n| n > 0),
+        "{}",
+        body["options"]
+    );
 }
 
 #[test]
@@ -268,8 +477,16 @@ fn a_window_that_is_too_small_ends_in_a_sentence_before_the_request() {
 
 #[test]
 fn a_server_that_is_down_is_named() {
-    let agent = Agent::new().config("").args(["-c", "model_providers.mock.base_url=\"http://127.0.0.1:9/v1\""]);
-    agent.model(script![say("no")]).run("hi").expect_exit(1).expect_stderr("http://127.0.0.1:9").expect_requests(0);
+    let agent = Agent::new().config("").args([
+        "-c",
+        "model_providers.mock.base_url=\"http://127.0.0.1:9/v1\"",
+    ]);
+    agent
+        .model(script![say("no")])
+        .run("hi")
+        .expect_exit(1)
+        .expect_stderr("http://127.0.0.1:9")
+        .expect_requests(0);
 }
 
 #[test]
@@ -286,8 +503,19 @@ fn a_model_that_is_missing_is_named_with_the_command_that_mends_it() {
 
 #[test]
 fn a_bad_config_ends_with_the_key_and_the_line() {
-    Agent::new().config("harness_guidance = 7\n").model(script![say("no")]).run("hi").expect_exit(1).expect_stderr("harness_guidance").expect_requests(0);
-    Agent::new().config("harnes = \"native\"\n").model(script![say("ok")]).run("hi").expect_exit(0).expect_stderr("harness");
+    Agent::new()
+        .config("harness_guidance = 7\n")
+        .model(script![say("no")])
+        .run("hi")
+        .expect_exit(1)
+        .expect_stderr("harness_guidance")
+        .expect_requests(0);
+    Agent::new()
+        .config("harnes = \"native\"\n")
+        .model(script![say("ok")])
+        .run("hi")
+        .expect_exit(0)
+        .expect_stderr("harness");
 }
 
 /// How a harness ends its task.

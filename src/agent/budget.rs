@@ -13,11 +13,31 @@ struct Share {
 
 /// What each part may take. The system text and the tools are held by the harness's size.
 const SHARES: [Share; 4] = [
-    Share { part: "reply", permille: 250, least: 512, most: 16_384 },
-    Share { part: "instructions", permille: 125, least: 256, most: 16_384 },
-    Share { part: "task", permille: 250, least: 512, most: 65_536 },
+    Share {
+        part: "reply",
+        permille: 250,
+        least: 512,
+        most: 16_384,
+    },
+    Share {
+        part: "instructions",
+        permille: 125,
+        least: 256,
+        most: 16_384,
+    },
+    Share {
+        part: "task",
+        permille: 250,
+        least: 512,
+        most: 65_536,
+    },
     // Of what is left at that moment, not of the whole window.
-    Share { part: "result", permille: 250, least: 256, most: 16_384 },
+    Share {
+        part: "result",
+        permille: 250,
+        least: 256,
+        most: 16_384,
+    },
 ];
 
 /// Bytes a token before anything was learnt. Code and JSON come to 3.2 to 4; the low end errs
@@ -41,7 +61,12 @@ impl Budget {
     /// A budget for a window of so many tokens. `result_limit` is the user's own limit for one
     /// tool result, in tokens.
     pub fn new(window: u32, result_limit: Option<u32>) -> Self {
-        Budget { window, ratio: FIRST_RATIO, learnt: false, result_limit }
+        Budget {
+            window,
+            ratio: FIRST_RATIO,
+            learnt: false,
+            result_limit,
+        }
     }
 
     /// The window in tokens.
@@ -65,7 +90,11 @@ impl Budget {
             return;
         }
         let seen = (bytes as f64 / tokens as f64).clamp(RATIO_RANGE.0, RATIO_RANGE.1);
-        self.ratio = if self.learnt { self.ratio + (seen - self.ratio) * LEARNING } else { seen };
+        self.ratio = if self.learnt {
+            self.ratio + (seen - self.ratio) * LEARNING
+        } else {
+            seen
+        };
         self.learnt = true;
     }
 
@@ -96,7 +125,9 @@ impl Budget {
         let left = u64::from(self.window)
             .saturating_sub(self.tokens(prompt_bytes))
             .saturating_sub(self.reply_reserve().into()) as u32;
-        let share = self.share("result", left).min(self.result_limit.unwrap_or(u32::MAX));
+        let share = self
+            .share("result", left)
+            .min(self.result_limit.unwrap_or(u32::MAX));
         // Several results share what one may have, twice over: few replies bring many large ones.
         let each = share / (count.max(1) as u32).div_ceil(2);
         self.bytes(u64::from(each.max(64)))
@@ -136,7 +167,10 @@ mod tests {
             assert!(b.reply_reserve() >= 512, "{window}");
             assert!(b.fits(b.bytes(u64::from(window / 4))), "{window}");
             assert!(!b.fits(b.bytes(u64::from(window))), "{window}");
-            assert!(b.tokens(b.result_bytes(0, 1)) < u64::from(window) / 4, "{window}");
+            assert!(
+                b.tokens(b.result_bytes(0, 1)) < u64::from(window) / 4,
+                "{window}"
+            );
         }
     }
 

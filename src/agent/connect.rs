@@ -56,7 +56,12 @@ pub struct Wish {
 /// # Errors
 /// No server, unknown provider, missing key, missing model, model without tools: one sentence
 /// with the command that mends it.
-pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Connection, ConnectError> {
+pub fn connect(
+    config: &Config,
+    wish: &Wish,
+    cancel: &Cancel,
+    front: &mut dyn Frontend,
+) -> Result<Connection, ConnectError> {
     let provider = local::recognise(choose_provider(config, wish, cancel, front)?, cancel);
     let fail = |e: crate::model::ModelError| ConnectError(e.to_string());
     let (model, info) = match named_model(config, wish, &provider) {
@@ -67,14 +72,25 @@ pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Fr
         None if provider.is_local() => {
             let models = local::models(&provider, cancel).map_err(fail)?;
             let chosen = local::choose(&models).map_err(ConnectError)?;
-            front.event(&Event::Note(format!("model: {} (the one that {} has; choose with -m)", chosen.id, provider.name)));
+            front.event(&Event::Note(format!(
+                "model: {} (the one that {} has; choose with -m)",
+                chosen.id, provider.name
+            )));
             let info = local::describe(&provider, &chosen.id, cancel).map_err(fail)?;
             (chosen.id.clone(), info)
         }
-        None => return Err(ConnectError(format!("no model is set for {}; name one with -m, or set `model` in the config", provider.name))),
+        None => {
+            return Err(ConnectError(format!(
+                "no model is set for {}; name one with -m, or set `model` in the config",
+                provider.name
+            )));
+        }
     };
     if info.cloud {
-        front.event(&Event::Warning(format!("{model} runs on a remote server although {} lists it", provider.name)));
+        front.event(&Event::Warning(format!(
+            "{model} runs on a remote server although {} lists it",
+            provider.name
+        )));
     }
     if info.tools == Some(false) && !wish.without_tools {
         // Only Ollama refuses tools for such a model; other servers write them into the prompt.
@@ -86,26 +102,57 @@ pub fn connect(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Fr
         }
         front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
     }
-    let need = if provider.wire == WireApi::Ollama { NEED.0 } else { NEED.1 };
-    let window = local::window(&provider, Some(&info), *config.model_context_window, need, local::free_memory());
+    let need = if provider.wire == WireApi::Ollama {
+        NEED.0
+    } else {
+        NEED.1
+    };
+    let window = local::window(
+        &provider,
+        Some(&info),
+        *config.model_context_window,
+        need,
+        local::free_memory(),
+    );
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }
-    Ok(Connection { provider, model, info, window })
+    Ok(Connection {
+        provider,
+        model,
+        info,
+        window,
+    })
 }
 
 /// A model that was named: on this command line, in the resumed session, in the config. A resumed
 /// session's model belongs to its provider.
 fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
-    let resumed = wish.resumed.as_ref().filter(|(id, _)| *id == provider.id).map(|(_, model)| model.clone());
-    if is_flag(&config.model.source) { config.model.value.clone() } else { resumed.or_else(|| config.model.value.clone()) }
+    let resumed = wish
+        .resumed
+        .as_ref()
+        .filter(|(id, _)| *id == provider.id)
+        .map(|(_, model)| model.clone());
+    if is_flag(&config.model.source) {
+        config.model.value.clone()
+    } else {
+        resumed.or_else(|| config.model.value.clone())
+    }
 }
 
 /// The provider: named on this command line, of the resumed session, in the config, or the local
 /// server that answers.
-fn choose_provider(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Provider, ConnectError> {
+fn choose_provider(
+    config: &Config,
+    wish: &Wish,
+    cancel: &Cancel,
+    front: &mut dyn Frontend,
+) -> Result<Provider, ConnectError> {
     let env = |name: &str| std::env::var(name).ok();
-    let resolve = |id: &str| provider::resolve(id, config, &env, wish.chat_completions).map_err(|e| ConnectError(e.to_string()));
+    let resolve = |id: &str| {
+        provider::resolve(id, config, &env, wish.chat_completions)
+            .map_err(|e| ConnectError(e.to_string()))
+    };
     let resumed = wish.resumed.as_ref().map(|(id, _)| id);
     let named = match (&*config.model_provider, resumed) {
         _ if config.oss => config.oss_provider.as_ref(),
@@ -116,7 +163,10 @@ fn choose_provider(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dy
     if let Some(id) = named {
         return resolve(id);
     }
-    let candidates: Vec<Provider> = LocalServer::ALL.iter().filter_map(|server| resolve(server.id()).ok()).collect();
+    let candidates: Vec<Provider> = LocalServer::ALL
+        .iter()
+        .filter_map(|server| resolve(server.id()).ok())
+        .collect();
     let servers = local::detect(&candidates, cancel);
     let Some(first) = servers.first() else {
         return Err(ConnectError(
@@ -124,9 +174,22 @@ fn choose_provider(config: &Config, wish: &Wish, cancel: &Cancel, front: &mut dy
         ));
     };
     let others: Vec<_> = servers[1..].iter().map(|f| f.server.name()).collect();
-    let also = if others.is_empty() { String::new() } else { format!("; also up: {}", others.join(", ")) };
-    front.event(&Event::Note(format!("server: {} at {}{also} (choose with --local-provider)", first.server.name(), first.base_url)));
-    local::adopt(&candidates, first, wish.chat_completions).ok_or_else(|| ConnectError(format!("{} answers at an address that cannot be used", first.base_url)))
+    let also = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; also up: {}", others.join(", "))
+    };
+    front.event(&Event::Note(format!(
+        "server: {} at {}{also} (choose with --local-provider)",
+        first.server.name(),
+        first.base_url
+    )));
+    local::adopt(&candidates, first, wish.chat_completions).ok_or_else(|| {
+        ConnectError(format!(
+            "{} answers at an address that cannot be used",
+            first.base_url
+        ))
+    })
 }
 
 fn is_flag(source: &Source) -> bool {

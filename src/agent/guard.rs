@@ -48,14 +48,29 @@ impl CallGuard {
     /// Judges a call before it is run.
     pub fn judge(&self, action: &Action) -> CallVerdict {
         let print = fingerprint(action);
-        let same = self.recent.iter().rev().take_while(|(call, _)| *call == print).count();
-        let results_equal = self.recent.iter().rev().take(same).map(|(_, r)| r).collect::<Vec<_>>().windows(2).all(|w| w[0] == w[1]);
+        let same = self
+            .recent
+            .iter()
+            .rev()
+            .take_while(|(call, _)| *call == print)
+            .count();
+        let results_equal = self
+            .recent
+            .iter()
+            .rev()
+            .take(same)
+            .map(|(_, r)| r)
+            .collect::<Vec<_>>()
+            .windows(2)
+            .all(|w| w[0] == w[1]);
         let alternating = self.recent.len() >= 6 && {
             let last: Vec<_> = self.recent.iter().rev().take(6).collect();
             last[1].0 == print && (0..4).all(|i| last[i] == last[i + 2]) && last[0] != last[1]
         };
         if same >= GIVE_UP && results_equal {
-            CallVerdict::GiveUp(format!("the model made the same call {same} times and got the same result each time"))
+            CallVerdict::GiveUp(format!(
+                "the model made the same call {same} times and got the same result each time"
+            ))
         } else if (same >= SAME_RESULT && results_equal) || alternating {
             let times = if alternating { 3 } else { same };
             CallVerdict::Skip(format!(
@@ -104,7 +119,13 @@ pub struct StreamGuard<'t> {
 impl<'t> StreamGuard<'t> {
     /// For a reply to a request that offered these tools.
     pub fn new(tools: &'t [ToolSpec]) -> Self {
-        StreamGuard { tools, repeats: Repeats::new(tools), text: String::new(), arguments: String::new(), checked: 0 }
+        StreamGuard {
+            tools,
+            repeats: Repeats::new(tools),
+            text: String::new(),
+            arguments: String::new(),
+            checked: 0,
+        }
     }
 
     /// Takes one delta; says why the stream should be cut, if it should.
@@ -144,7 +165,9 @@ impl<'t> StreamGuard<'t> {
 fn loops(text: &[u8]) -> bool {
     let n = text.len();
     (1..=LONGEST_PERIOD.min(n / 4)).any(|period| {
-        let equal = (0..n - period).take_while(|i| text[n - 1 - i] == text[n - 1 - i - period]).count();
+        let equal = (0..n - period)
+            .take_while(|i| text[n - 1 - i] == text[n - 1 - i - period])
+            .count();
         equal + period >= LOOP_BYTES.max(4 * period)
     })
 }
@@ -164,7 +187,11 @@ mod tests {
         Outcome::Shell(ShellOut {
             command: String::new(),
             dir: "/".into(),
-            output: Output { text: text.into(), bytes: text.len() as u64, file: None },
+            output: Output {
+                text: text.into(),
+                bytes: text.len() as u64,
+                file: None,
+            },
             status: ShellStatus::Exited(0),
             wall: Duration::ZERO,
             fence: None,
@@ -179,7 +206,9 @@ mod tests {
             guard.record(&shell("ls"), &ran("a"));
         }
         for _ in 0..2 {
-            let CallVerdict::Skip(why) = guard.judge(&shell("ls")) else { panic!("should be skipped") };
+            let CallVerdict::Skip(why) = guard.judge(&shell("ls")) else {
+                panic!("should be skipped")
+            };
             guard.record(&shell("ls"), &Outcome::Skipped(why));
         }
         assert!(matches!(guard.judge(&shell("ls")), CallVerdict::GiveUp(_)));
@@ -208,16 +237,34 @@ mod tests {
 
     fn cut_after(mut deltas: impl Iterator<Item = Delta>) -> Option<&'static str> {
         let schema = serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-        let tools = [ToolSpec { name: "read_file".into(), description: String::new(), input: ToolInput::Function(schema) }];
+        let tools = [ToolSpec {
+            name: "read_file".into(),
+            description: String::new(),
+            input: ToolInput::Function(schema),
+        }];
         let mut guard = StreamGuard::new(&tools);
         deltas.find_map(|d| guard.watch(&d))
     }
 
     #[test]
     fn the_third_copy_of_a_call_cuts_the_stream() {
-        let copy = |index| [Delta::CallStart { index, name: "read_file".into() }, Delta::CallArguments { index, text: "{\"path\":\"a\"}".into() }];
+        let copy = |index| {
+            [
+                Delta::CallStart {
+                    index,
+                    name: "read_file".into(),
+                },
+                Delta::CallArguments {
+                    index,
+                    text: "{\"path\":\"a\"}".into(),
+                },
+            ]
+        };
         assert_eq!(cut_after((0..2).flat_map(copy)), None);
-        assert_eq!(cut_after((0..3).flat_map(copy)), Some("the model repeats one call"));
+        assert_eq!(
+            cut_after((0..3).flat_map(copy)),
+            Some("the model repeats one call")
+        );
     }
 
     #[test]
@@ -230,6 +277,9 @@ mod tests {
     #[test]
     fn a_text_that_repeats_is_cut_and_ordinary_text_is_not() {
         assert!(cut_after((0..400).map(|_| Delta::Text("the same line again\n".into()))).is_some());
-        assert_eq!(cut_after((0..500).map(|n| Delta::Text(format!("let x{n} = {};\n", n * 7)))), None);
+        assert_eq!(
+            cut_after((0..500).map(|n| Delta::Text(format!("let x{n} = {};\n", n * 7)))),
+            None
+        );
     }
 }

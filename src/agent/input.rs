@@ -40,7 +40,9 @@ pub fn fit(text: String, limit: usize, folder: &Path) -> io::Result<(String, Opt
     let head = text.floor_char_boundary(limit * HEAD_SHARE.0 / HEAD_SHARE.1);
     let tail = text.ceil_char_boundary(text.len() - limit / HEAD_SHARE.1);
     let head = text[..head].rfind('\n').map_or(head, |at| at + 1);
-    let tail = text[tail..].find('\n').map_or(tail, |at| (tail + at + 1).min(text.len()));
+    let tail = text[tail..]
+        .find('\n')
+        .map_or(tail, |at| (tail + at + 1).min(text.len()));
     let message = format!(
         "{}\n[{} bytes are left out here. The whole input is in {}; read it in parts.]\n{}",
         &text[..head],
@@ -69,8 +71,14 @@ mod tests {
 
     #[test]
     fn prompt_and_pipe_are_joined_as_codex_does() {
-        assert_eq!(join(Some("sum it"), Some("a\nb")), "sum it\n\n<stdin>\na\nb\n</stdin>");
-        assert_eq!(join(Some("sum it"), Some("a\n")), "sum it\n\n<stdin>\na\n</stdin>");
+        assert_eq!(
+            join(Some("sum it"), Some("a\nb")),
+            "sum it\n\n<stdin>\na\nb\n</stdin>"
+        );
+        assert_eq!(
+            join(Some("sum it"), Some("a\n")),
+            "sum it\n\n<stdin>\na\n</stdin>"
+        );
         assert_eq!(join(Some("sum it"), Some("")), "sum it");
         assert_eq!(join(None, Some("whole\n")), "whole\n");
     }
@@ -79,7 +87,8 @@ mod tests {
     fn a_long_input_is_kept_whole_in_a_file_and_shown_at_both_ends() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let text: String = (0..20_000).map(|n| format!("zeile {n} ä\n")).collect();
-        let (message, path) = fit(text.clone(), 8_000, folder.path()).expect("the folder is writable");
+        let (message, path) =
+            fit(text.clone(), 8_000, folder.path()).expect("the folder is writable");
         let path = path.expect("the text is above the limit");
         assert_eq!(fs::read_to_string(&path).expect("the file is there"), text);
         assert!(message.starts_with("zeile 0 ä\n"));

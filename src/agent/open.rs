@@ -41,7 +41,13 @@ pub struct Open {
 ///
 /// # Errors
 /// One sentence: no server, no model, an unreadable session, a file that cannot be made.
-pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Session, ConnectError> {
+pub fn open(
+    config: &Config,
+    home: &Home,
+    ask: &Open,
+    cancel: &Cancel,
+    front: &mut dyn Frontend,
+) -> Result<Session, ConnectError> {
     let fail = |text: String| ConnectError(text);
     let restored = match &ask.resume {
         Some(path) => Some(read_back(path, front)?),
@@ -50,19 +56,25 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
     let recorded = restored.as_ref().and_then(|r| r.context.clone());
     let cwd = working_folder(ask, recorded.as_ref(), front);
     let policy = policy(config, home, &cwd, recorded.as_ref());
-    let approval = recorded.as_ref().filter(|_| !is_flag(&config.approval_policy.source)).and_then(|r| Approval::from_name(&r.approval_policy));
+    let approval = recorded
+        .as_ref()
+        .filter(|_| !is_flag(&config.approval_policy.source))
+        .and_then(|r| Approval::from_name(&r.approval_policy));
     let approval = approval.unwrap_or(*config.approval_policy);
 
     let named = named_harness(config, recorded.as_ref()).map_err(fail)?;
     let wish = Wish {
         chat_completions: ask.chat_completions,
-        resumed: recorded.as_ref().map(|r| (r.model_provider.clone(), r.model.clone())),
+        resumed: recorded
+            .as_ref()
+            .map(|r| (r.model_provider.clone(), r.model.clone())),
         without_tools: named.is_some_and(|h| h.reads_text()),
     };
     let connection = connect(config, &wish, cancel, front)?;
     let harness = named.unwrap_or_else(|| {
         let p = &connection.provider;
-        let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url).unwrap_or(harnesses::GENERAL);
+        let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url)
+            .unwrap_or(harnesses::GENERAL);
         harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
     });
     let size = recorded
@@ -70,16 +82,49 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
         .and_then(|r| Size::from_name(&r.harness_size))
         .or_else(|| config.harness_size.as_deref().and_then(Size::from_name))
         .unwrap_or_else(|| Size::for_window(connection.window.tokens));
-    let facts = Facts { cwd: &cwd, policy: &policy, approval, size, recorded: recorded.as_ref(), interactive: front.interactive() };
-    let (context, warnings) = make_context(config, home, facts, &connection.model, connection.window.tokens).map_err(fail)?;
-    warnings.into_iter().for_each(|w| front.event(&Event::Warning(w)));
-    let id = restored.as_ref().map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
+    let facts = Facts {
+        cwd: &cwd,
+        policy: &policy,
+        approval,
+        size,
+        recorded: recorded.as_ref(),
+        interactive: front.interactive(),
+    };
+    let (context, warnings) = make_context(
+        config,
+        home,
+        facts,
+        &connection.model,
+        connection.window.tokens,
+    )
+    .map_err(fail)?;
+    warnings
+        .into_iter()
+        .for_each(|w| front.event(&Event::Warning(w)));
+    let id = restored
+        .as_ref()
+        .map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
     let outputs = home.outputs(&id);
     let store = store(home, ask, &id, front)?;
-    let secrets: Vec<String> = config.model_providers.values().filter_map(|p| p.env_key.clone()).collect();
-    let marks = Marks { network: has_network(&policy), session: Some(&id), secrets: &secrets };
+    let secrets: Vec<String> = config
+        .model_providers
+        .values()
+        .filter_map(|p| p.env_key.clone())
+        .collect();
+    let marks = Marks {
+        network: has_network(&policy),
+        session: Some(&id),
+        secrets: &secrets,
+    };
     let variables = environment(&config.environment, std::env::vars_os(), marks);
-    let log = Log::new(config.log_dir.value.clone().unwrap_or_else(|| home.log_dir()), ask.debug);
+    let log = Log::new(
+        config
+            .log_dir
+            .value
+            .clone()
+            .unwrap_or_else(|| home.log_dir()),
+        ask.debug,
+    );
     let workbench = Workbench::new(Setup {
         cwd: cwd.clone(),
         gate: Gate::new(&policy, &cwd),
@@ -113,7 +158,14 @@ pub fn open(config: &Config, home: &Home, ask: &Open, cancel: &Cancel, front: &m
 /// When `model_instructions_file` cannot be read.
 pub fn context(config: &Config, home: &Home, cwd: &Path, size: Size) -> Result<Context, String> {
     let policy = policy(config, home, cwd, None);
-    let facts = Facts { cwd, policy: &policy, approval: *config.approval_policy, size, recorded: None, interactive: true };
+    let facts = Facts {
+        cwd,
+        policy: &policy,
+        approval: *config.approval_policy,
+        size,
+        recorded: None,
+        interactive: true,
+    };
     let model = config.model.value.clone().unwrap_or_default();
     let window = config.model_context_window.unwrap_or(32_768);
     make_context(config, home, facts, &model, window).map(|(context, _)| context)
@@ -130,8 +182,21 @@ struct Facts<'a> {
 }
 
 /// The context, and warnings about what the project brings.
-fn make_context(config: &Config, home: &Home, facts: Facts, model: &str, window: u32) -> Result<(Context, Vec<String>), String> {
-    let Facts { cwd, policy, approval, size, recorded, interactive } = facts;
+fn make_context(
+    config: &Config,
+    home: &Home,
+    facts: Facts,
+    model: &str,
+    window: u32,
+) -> Result<(Context, Vec<String>), String> {
+    let Facts {
+        cwd,
+        policy,
+        approval,
+        size,
+        recorded,
+        interactive,
+    } = facts;
     let git = git::facts(cwd);
     let most = Budget::new(window, None).instruction_bytes() as u64;
     let (instructions, warnings) = instructions::load(
@@ -174,12 +239,21 @@ fn has_network(policy: &Policy) -> bool {
 }
 
 fn read_back(path: &Path, front: &mut dyn Frontend) -> Result<Restored, ConnectError> {
-    let (lines, warnings) =
-        rollout::read(path).map_err(|e| ConnectError(format!("the session {} cannot be read: {e}", path.display())))?;
-    warnings.into_iter().for_each(|w| front.event(&Event::Warning(w)));
+    let (lines, warnings) = rollout::read(path).map_err(|e| {
+        ConnectError(format!(
+            "the session {} cannot be read: {e}",
+            path.display()
+        ))
+    })?;
+    warnings
+        .into_iter()
+        .for_each(|w| front.event(&Event::Warning(w)));
     let restored = record::restore(&lines);
     if restored.id.is_empty() {
-        return Err(ConnectError(format!("{} is no session file: it has no session_meta line", path.display())));
+        return Err(ConnectError(format!(
+            "{} is no session file: it has no session_meta line",
+            path.display()
+        )));
     }
     Ok(restored)
 }
@@ -189,7 +263,11 @@ fn working_folder(ask: &Open, recorded: Option<&TurnContext>, front: &mut dyn Fr
     match recorded {
         Some(r) if !ask.cwd_named && r.cwd.is_dir() => r.cwd.clone(),
         Some(r) if !ask.cwd_named => {
-            front.event(&Event::Warning(format!("the session's folder {} is gone; working in {}", r.cwd.display(), ask.cwd.display())));
+            front.event(&Event::Warning(format!(
+                "the session's folder {} is gone; working in {}",
+                r.cwd.display(),
+                ask.cwd.display()
+            )));
             ask.cwd.clone()
         }
         _ => ask.cwd.clone(),
@@ -198,9 +276,15 @@ fn working_folder(ask: &Open, recorded: Option<&TurnContext>, front: &mut dyn Fr
 
 /// The sandbox policy. A resumed session keeps its own unless a flag says otherwise.
 pub fn policy(config: &Config, home: &Home, cwd: &Path, recorded: Option<&TurnContext>) -> Policy {
-    let kept = recorded.filter(|_| !is_flag(&config.sandbox_mode.source)).map(|r| &r.sandbox_policy);
-    let mode = kept.and_then(|k| Mode::from_name(&k.mode)).unwrap_or(*config.sandbox_mode);
-    let network = kept.filter(|_| !is_flag(&config.network_access.source)).map_or(*config.network_access, |k| k.network_access);
+    let kept = recorded
+        .filter(|_| !is_flag(&config.sandbox_mode.source))
+        .map(|r| &r.sandbox_policy);
+    let mode = kept
+        .and_then(|k| Mode::from_name(&k.mode))
+        .unwrap_or(*config.sandbox_mode);
+    let network = kept
+        .filter(|_| !is_flag(&config.network_access.source))
+        .map_or(*config.network_access, |k| k.network_access);
     let mut roots = vec![cwd.to_owned()];
     match kept.filter(|_| !is_flag(&config.writable_roots.source)) {
         Some(kept) => roots.extend(kept.writable_roots.clone()),
@@ -222,9 +306,16 @@ fn is_flag(source: &Source) -> bool {
 }
 
 /// The harness that was named, on the command line, in the session or in the config.
-fn named_harness(config: &Config, recorded: Option<&TurnContext>) -> Result<Option<&'static dyn Harness>, String> {
-    let recorded = recorded.filter(|_| !is_flag(&config.harness.source)).map(|r| r.harness.clone());
-    let Some(id) = recorded.or_else(|| config.harness.value.clone()) else { return Ok(None) };
+fn named_harness(
+    config: &Config,
+    recorded: Option<&TurnContext>,
+) -> Result<Option<&'static dyn Harness>, String> {
+    let recorded = recorded
+        .filter(|_| !is_flag(&config.harness.source))
+        .map(|r| r.harness.clone());
+    let Some(id) = recorded.or_else(|| config.harness.value.clone()) else {
+        return Ok(None);
+    };
     // An empty name pins the native harness, as users of the original know it.
     let id = if id.is_empty() { "native" } else { id.as_str() };
     harnesses::by_id(id).map(Some).ok_or_else(|| {
@@ -233,7 +324,12 @@ fn named_harness(config: &Config, recorded: Option<&TurnContext>) -> Result<Opti
     })
 }
 
-fn store(home: &Home, ask: &Open, id: &str, front: &mut dyn Frontend) -> Result<Option<Writer>, ConnectError> {
+fn store(
+    home: &Home,
+    ask: &Open,
+    id: &str,
+    front: &mut dyn Frontend,
+) -> Result<Option<Writer>, ConnectError> {
     if ask.ephemeral {
         return Ok(None);
     }
@@ -243,7 +339,9 @@ fn store(home: &Home, ask: &Open, id: &str, front: &mut dyn Frontend) -> Result<
     };
     match opened {
         Ok(writer) => Ok(Some(writer)),
-        Err(e) if ask.resume.is_some() => Err(ConnectError(format!("the session cannot be continued: {e}"))),
+        Err(e) if ask.resume.is_some() => Err(ConnectError(format!(
+            "the session cannot be continued: {e}"
+        ))),
         Err(e) => {
             front.event(&Event::Warning(format!("this session is not kept: {e}")));
             Ok(None)
@@ -252,22 +350,31 @@ fn store(home: &Home, ask: &Open, id: &str, front: &mut dyn Frontend) -> Result<
 }
 
 fn read_override(config: &Config) -> Result<Option<String>, String> {
-    let Some(path) = &*config.model_instructions_file else { return Ok(None) };
-    std::fs::read_to_string(path)
-        .map(Some)
-        .map_err(|e| format!("model_instructions_file {} cannot be read: {e}", path.display()))
+    let Some(path) = &*config.model_instructions_file else {
+        return Ok(None);
+    };
+    std::fs::read_to_string(path).map(Some).map_err(|e| {
+        format!(
+            "model_instructions_file {} cannot be read: {e}",
+            path.display()
+        )
+    })
 }
 
 /// The user's shell, or what this system has.
 fn user_shell() -> PathBuf {
-    std::env::var_os("SHELL").filter(|s| !s.is_empty()).map_or_else(|| PathBuf::from("/bin/sh"), PathBuf::from)
+    std::env::var_os("SHELL")
+        .filter(|s| !s.is_empty())
+        .map_or_else(|| PathBuf::from("/bin/sh"), PathBuf::from)
 }
 
 /// The name of the shell that really runs commands.
 fn shell_name(user: &Path) -> String {
     let kind = crate::tools::action::ShellKind::User { login: false };
     let (program, _) = crate::tools::shell_argv(&kind, user, "");
-    Path::new(&program).file_name().map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned())
+    Path::new(&program)
+        .file_name()
+        .map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned())
 }
 
 /// For example `Linux 6.8.0`.
@@ -289,5 +396,8 @@ fn today() -> String {
 }
 
 fn timezone() -> String {
-    jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned()
+    jiff::tz::TimeZone::system()
+        .iana_name()
+        .unwrap_or("UTC")
+        .to_owned()
 }

@@ -78,7 +78,8 @@ pub fn item_lines(item: &Item, reply: u64, is_answer: bool) -> Vec<Value> {
             "type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}],
         })],
         Item::User { content } => {
-            let mut message = json!({"type": "message", "role": "user", "content": input_parts(content)});
+            let mut message =
+                json!({"type": "message", "role": "user", "content": input_parts(content)});
             if is_answer {
                 message["answer"] = json!(true);
             }
@@ -99,7 +100,10 @@ pub fn item_lines(item: &Item, reply: u64, is_answer: bool) -> Vec<Value> {
             })]
         }
     };
-    payloads.into_iter().map(|p| line("response_item", p)).collect()
+    payloads
+        .into_iter()
+        .map(|p| line("response_item", p))
+        .collect()
 }
 
 fn assistant_payloads(a: &Assistant, reply: u64) -> Vec<Value> {
@@ -118,8 +122,12 @@ fn assistant_payloads(a: &Assistant, reply: u64) -> Vec<Value> {
     }
     for c in &a.calls {
         let mut call = match c.kind {
-            CallKind::Function => json!({"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments}),
-            CallKind::Freeform => json!({"type": "custom_tool_call", "call_id": c.id, "name": c.name, "input": c.arguments}),
+            CallKind::Function => {
+                json!({"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments})
+            }
+            CallKind::Freeform => {
+                json!({"type": "custom_tool_call", "call_id": c.id, "name": c.name, "input": c.arguments})
+            }
         };
         call["reply"] = json!(reply);
         if c.recovered {
@@ -174,8 +182,14 @@ pub fn restore(lines: &[Value]) -> Restored {
         }
         close(&mut open, &mut out);
         match kind {
-            "session_meta" if out.id.is_empty() => out.id = payload["id"].as_str().unwrap_or_default().to_owned(),
-            "turn_context" => out.context = TurnContext::deserialize(payload).ok().or(out.context.take()),
+            "session_meta" if out.id.is_empty() => {
+                out.id = payload["id"].as_str().unwrap_or_default().to_owned()
+            }
+            "turn_context" => {
+                out.context = TurnContext::deserialize(payload)
+                    .ok()
+                    .or(out.context.take())
+            }
             "start" => out.start = Start::deserialize(payload).ok().or(out.start.take()),
             "state" => out.memory = Memory::deserialize(payload).unwrap_or_default(),
             "elided" => {
@@ -229,27 +243,41 @@ fn read_item(p: &Value, open: &mut Option<(u64, Assistant)>, out: &mut Restored)
             }),
             "function_call" => a.calls.push(call(&p["arguments"], CallKind::Function)),
             "custom_tool_call" => a.calls.push(call(&p["input"], CallKind::Freeform)),
-            _ => a.text.push_str(&crate::model::join_text(&parts(&p["content"]))),
+            _ => a
+                .text
+                .push_str(&crate::model::join_text(&parts(&p["content"]))),
         }
         return;
     }
     close(open, out);
     match kind {
         "message" if p["role"] == "developer" => {
-            out.transcript.push(Item::Developer { text: crate::model::join_text(&parts(&p["content"])) });
+            out.transcript.push(Item::Developer {
+                text: crate::model::join_text(&parts(&p["content"])),
+            });
         }
-        "message" if p["answer"] == true => out.transcript.push_answer(Item::User { content: parts(&p["content"]) }),
-        "message" => out.transcript.push(Item::User { content: parts(&p["content"]) }),
-        "function_call_output" | "custom_tool_call_output" => out.transcript.push(Item::ToolResult(ToolResult {
-            call_id: text(&p["call_id"]),
-            name: text(&p["name"]),
-            content: match &p["output"] {
-                Value::String(s) => vec![Part::text(s)],
-                list => parts(list),
-            },
-            is_error: p["is_error"] == true,
-            kind: if kind == "function_call_output" { CallKind::Function } else { CallKind::Freeform },
-        })),
+        "message" if p["answer"] == true => out.transcript.push_answer(Item::User {
+            content: parts(&p["content"]),
+        }),
+        "message" => out.transcript.push(Item::User {
+            content: parts(&p["content"]),
+        }),
+        "function_call_output" | "custom_tool_call_output" => {
+            out.transcript.push(Item::ToolResult(ToolResult {
+                call_id: text(&p["call_id"]),
+                name: text(&p["name"]),
+                content: match &p["output"] {
+                    Value::String(s) => vec![Part::text(s)],
+                    list => parts(list),
+                },
+                is_error: p["is_error"] == true,
+                kind: if kind == "function_call_output" {
+                    CallKind::Function
+                } else {
+                    CallKind::Freeform
+                },
+            }))
+        }
         _ => {}
     }
 }
@@ -258,11 +286,16 @@ fn parts(list: &Value) -> Vec<Part> {
     let one = |v: &Value| match v["image_url"].as_str() {
         Some(url) => {
             let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-            Some(Part::Image { media_type: media.to_owned(), data: data.to_owned() })
+            Some(Part::Image {
+                media_type: media.to_owned(),
+                data: data.to_owned(),
+            })
         }
         None => v["text"].as_str().map(Part::text),
     };
-    list.as_array().map(|l| l.iter().filter_map(one).collect()).unwrap_or_default()
+    list.as_array()
+        .map(|l| l.iter().filter_map(one).collect())
+        .unwrap_or_default()
 }
 
 /// Gives every call a result and drops results without a call: servers refuse both.
@@ -272,7 +305,9 @@ fn pair(out: &mut Restored) {
     for (at, item) in out.transcript.items().iter().enumerate() {
         match item {
             Item::ToolResult(r) => {
-                let Some(at) = waiting.iter().position(|c| c.id == r.call_id) else { continue };
+                let Some(at) = waiting.iter().position(|c| c.id == r.call_id) else {
+                    continue;
+                };
                 waiting.remove(at);
             }
             _ => settle_open(&mut waiting, &mut paired, &mut out.added),
@@ -280,7 +315,11 @@ fn pair(out: &mut Restored) {
         if let Item::Assistant(a) = item {
             waiting.extend(a.calls.iter().cloned());
         }
-        if out.transcript.is_answer(at) { paired.push_answer(item.clone()) } else { paired.push(item.clone()) }
+        if out.transcript.is_answer(at) {
+            paired.push_answer(item.clone())
+        } else {
+            paired.push(item.clone())
+        }
     }
     settle_open(&mut waiting, &mut paired, &mut out.added);
     out.transcript = paired;
@@ -291,7 +330,9 @@ fn settle_open(waiting: &mut Vec<ToolCall>, paired: &mut Transcript, added: &mut
         let item = Item::ToolResult(ToolResult {
             call_id: call.id,
             name: call.name,
-            content: vec![Part::text("The session ended before this call was answered. It may have run or not: look before you repeat it.")],
+            content: vec![Part::text(
+                "The session ended before this call was answered. It may have run or not: look before you repeat it.",
+            )],
             is_error: true,
             kind: call.kind,
         });
@@ -306,7 +347,13 @@ mod tests {
     use crate::model::WireApi;
 
     fn call(id: &str) -> ToolCall {
-        ToolCall { id: id.into(), name: "read".into(), arguments: "{ \"b\":1, \"a\": 2}".into(), kind: CallKind::Function, recovered: false }
+        ToolCall {
+            id: id.into(),
+            name: "read".into(),
+            arguments: "{ \"b\":1, \"a\": 2}".into(),
+            kind: CallKind::Function,
+            recovered: false,
+        }
     }
 
     fn result(id: &str) -> Item {
@@ -320,21 +367,60 @@ mod tests {
     }
 
     fn lines(items: &[Item]) -> Vec<Value> {
-        items.iter().enumerate().flat_map(|(n, i)| item_lines(i, n as u64, false)).collect()
+        items
+            .iter()
+            .enumerate()
+            .flat_map(|(n, i)| item_lines(i, n as u64, false))
+            .collect()
     }
 
     #[test]
     fn what_is_written_is_read_back_to_the_byte() {
-        let reasoning = Reasoning { text: "hm".into(), signature: Some("s".into()), opaque: Some(json!({"z": 1, "a": 2})), wire: WireApi::Messages };
-        let freeform = ToolCall { kind: CallKind::Freeform, arguments: "*** Begin Patch".into(), ..call("c2") };
+        let reasoning = Reasoning {
+            text: "hm".into(),
+            signature: Some("s".into()),
+            opaque: Some(json!({"z": 1, "a": 2})),
+            wire: WireApi::Messages,
+        };
+        let freeform = ToolCall {
+            kind: CallKind::Freeform,
+            arguments: "*** Begin Patch".into(),
+            ..call("c2")
+        };
         let items = vec![
-            Item::Developer { text: "rules".into() },
-            Item::User { content: vec![Part::text("hi"), Part::Image { media_type: "image/png".into(), data: "AAAA".into() }] },
-            Item::Assistant(Assistant { reasoning: vec![reasoning], text: "ok".into(), calls: vec![call("c1"), freeform] }),
+            Item::Developer {
+                text: "rules".into(),
+            },
+            Item::User {
+                content: vec![
+                    Part::text("hi"),
+                    Part::Image {
+                        media_type: "image/png".into(),
+                        data: "AAAA".into(),
+                    },
+                ],
+            },
+            Item::Assistant(Assistant {
+                reasoning: vec![reasoning],
+                text: "ok".into(),
+                calls: vec![call("c1"), freeform],
+            }),
             result("c1"),
-            Item::ToolResult(ToolResult { call_id: "c2".into(), name: "read".into(), content: vec![], is_error: true, kind: CallKind::Freeform }),
-            Item::Assistant(Assistant { text: "one".into(), ..Assistant::default() }),
-            Item::Assistant(Assistant { text: "two".into(), ..Assistant::default() }),
+            Item::ToolResult(ToolResult {
+                call_id: "c2".into(),
+                name: "read".into(),
+                content: vec![],
+                is_error: true,
+                kind: CallKind::Freeform,
+            }),
+            Item::Assistant(Assistant {
+                text: "one".into(),
+                ..Assistant::default()
+            }),
+            Item::Assistant(Assistant {
+                text: "two".into(),
+                ..Assistant::default()
+            }),
         ];
         let restored = restore(&lines(&items));
         assert_eq!(restored.transcript.items(), items);
@@ -344,23 +430,50 @@ mod tests {
 
     #[test]
     fn a_kill_between_call_and_result_leaves_a_pair() {
-        let items = vec![Item::user("go"), Item::Assistant(Assistant { calls: vec![call("c1"), call("c2")], ..Assistant::default() }), result("c1")];
+        let items = vec![
+            Item::user("go"),
+            Item::Assistant(Assistant {
+                calls: vec![call("c1"), call("c2")],
+                ..Assistant::default()
+            }),
+            result("c1"),
+        ];
         let restored = restore(&lines(&items));
         assert_eq!(restored.transcript.items().len(), 4);
         assert_eq!(restored.added.len(), 1);
-        assert!(matches!(&restored.added[0], Item::ToolResult(r) if r.call_id == "c2" && r.is_error));
+        assert!(
+            matches!(&restored.added[0], Item::ToolResult(r) if r.call_id == "c2" && r.is_error)
+        );
     }
 
     #[test]
     fn a_result_without_a_call_is_dropped() {
-        assert!(restore(&lines(&[Item::user("go"), result("c9")])).transcript.items().len() == 1);
+        assert!(
+            restore(&lines(&[Item::user("go"), result("c9")]))
+                .transcript
+                .items()
+                .len()
+                == 1
+        );
     }
 
     #[test]
     fn elision_is_made_again() {
-        let items = vec![Item::user("go"), Item::Assistant(Assistant { calls: vec![call("c1")], ..Assistant::default() }), result("c1")];
+        let items = vec![
+            Item::user("go"),
+            Item::Assistant(Assistant {
+                calls: vec![call("c1")],
+                ..Assistant::default()
+            }),
+            result("c1"),
+        ];
         let mut all = lines(&items);
-        all.push(line("elided", Elision { lines: vec![(2, "gone".into())] }));
+        all.push(line(
+            "elided",
+            Elision {
+                lines: vec![(2, "gone".into())],
+            },
+        ));
         assert_eq!(restore(&all).transcript.items()[2].text(), "gone");
     }
 }

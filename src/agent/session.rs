@@ -89,8 +89,14 @@ impl Session {
     pub fn new(parts: Parts) -> Self {
         let restored = parts.restored.unwrap_or_default();
         let resumed = !restored.id.is_empty();
-        let start = restored.start.unwrap_or_else(|| parts.harness.begin(&parts.context));
-        let state = if resumed { restored.memory.harness } else { start.state.clone() };
+        let start = restored
+            .start
+            .unwrap_or_else(|| parts.harness.begin(&parts.context));
+        let state = if resumed {
+            restored.memory.harness
+        } else {
+            start.state.clone()
+        };
         let start_bytes = start.system.len()
             + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
             + start.opening.iter().map(item_bytes).sum::<usize>();
@@ -100,7 +106,10 @@ impl Session {
             id: parts.id,
             resumed,
             cwd: parts.context.cwd.clone(),
-            provider: (connection.provider.name.clone(), connection.provider.base_url.clone()),
+            provider: (
+                connection.provider.name.clone(),
+                connection.provider.base_url.clone(),
+            ),
             model: connection.model.clone(),
             wire: connection.provider.wire.name(),
             harness: (parts.harness.id(), parts.context.size.name()),
@@ -220,7 +229,13 @@ impl Session {
             model: &self.model,
             system: &self.start.system,
             tools: &self.start.tools,
-            items: self.start.opening.iter().chain(self.transcript.items()).chain(show).collect(),
+            items: self
+                .start
+                .opening
+                .iter()
+                .chain(self.transcript.items())
+                .chain(show)
+                .collect(),
             max_output_tokens,
             window: self.window_request,
             sampling: self.sampling.clone(),
@@ -233,7 +248,11 @@ impl Session {
     }
 
     /// Makes sure that the next request fits, by eliding old results; an error when it cannot.
-    pub(super) fn make_room(&mut self, show: &[Item], front: &mut dyn Frontend) -> Result<(), ModelError> {
+    pub(super) fn make_room(
+        &mut self,
+        show: &[Item],
+        front: &mut dyn Frontend,
+    ) -> Result<(), ModelError> {
         if self.budget.fits(self.prompt_bytes(show)) {
             return Ok(());
         }
@@ -242,7 +261,10 @@ impl Session {
         if self.budget.fits(bytes) {
             return Ok(());
         }
-        let (prompt, fixed) = (self.budget.tokens(bytes), self.budget.tokens(self.start_bytes));
+        let (prompt, fixed) = (
+            self.budget.tokens(bytes),
+            self.budget.tokens(self.start_bytes),
+        );
         let (reserve, window) = (self.budget.reply_reserve(), self.budget.window());
         Err(ModelError::Overflow {
             prompt: None,
@@ -256,21 +278,31 @@ impl Session {
     /// Replaces old tool results by a line each. False when there was nothing to gain.
     pub(super) fn elide(&mut self, front: &mut dyn Frontend) -> bool {
         let before = self.budget.tokens(self.prompt_bytes(&[]));
-        let Some(elision) = self.transcript.elide() else { return false };
+        let Some(elision) = self.transcript.elide() else {
+            return false;
+        };
         self.record(&[record::line("elided", &elision)]);
         // What left the conversation must be given again when it is asked for again.
         let mut memory = self.workbench.memory().clone();
         memory.forget_given();
         self.workbench.set_memory(memory);
         let after = self.budget.tokens(self.prompt_bytes(&[]));
-        front.event(&Event::Elided { results: elision.lines.len(), before, after });
+        front.event(&Event::Elided {
+            results: elision.lines.len(),
+            before,
+            after,
+        });
         true
     }
 
     /// Tells the model about background commands that ended.
     pub(super) fn tell_ended_jobs(&mut self) {
         for job in self.workbench.ended_jobs() {
-            let notice = Notice::JobEnded { id: job.id, command: job.command, code: job.code };
+            let notice = Notice::JobEnded {
+                id: job.id,
+                command: job.command,
+                code: job.code,
+            };
             let items = self.harness.notice(&mut self.state, &notice);
             self.push_all(items);
         }
@@ -282,7 +314,9 @@ impl Session {
         {
             let path = store.path().display().to_string();
             self.log.error(&format!("session file: {error}"));
-            self.store_trouble.get_or_insert(format!("the session file {path} cannot be written ({error}); this session may not resume"));
+            self.store_trouble.get_or_insert(format!(
+                "the session file {path} cannot be written ({error}); this session may not resume"
+            ));
         }
     }
 
@@ -298,7 +332,10 @@ impl Session {
             "base_instructions": {"text": self.start.system},
             "git": {"branch": self.context.git_branch},
         });
-        let lines = [record::line("session_meta", meta), record::line("start", &self.start)];
+        let lines = [
+            record::line("session_meta", meta),
+            record::line("start", &self.start),
+        ];
         self.record(&lines);
     }
 
@@ -322,13 +359,20 @@ impl Session {
             current_date: self.context.date.clone(),
             timezone: self.context.timezone.clone(),
         };
-        let lines = [record::line("turn_context", context), record::line("event_msg", json!({"type": "task_started"}))];
+        let lines = [
+            record::line("turn_context", context),
+            record::line("event_msg", json!({"type": "task_started"})),
+        ];
         self.record(&lines);
     }
 
     /// What is remembered, when it changed.
     pub(super) fn record_state(&mut self) {
-        let memory = Memory { harness: self.state.clone(), files: self.workbench.memory().clone(), usage: self.usage };
+        let memory = Memory {
+            harness: self.state.clone(),
+            files: self.workbench.memory().clone(),
+            usage: self.usage,
+        };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {
             self.record(&[record::line("state", &value)]);
@@ -339,10 +383,14 @@ impl Session {
     /// How the turn ended.
     pub(super) fn record_turn_end(&mut self, end: &TurnEnd) {
         let message = match &end.reason {
-            EndReason::Done | EndReason::StepLimit(_) => json!({"type": "task_complete", "last_agent_message": end.answer}),
+            EndReason::Done | EndReason::StepLimit(_) => {
+                json!({"type": "task_complete", "last_agent_message": end.answer})
+            }
             EndReason::Interrupted => json!({"type": "turn_aborted", "reason": "interrupted"}),
             EndReason::NoAnswer => json!({"type": "turn_aborted", "reason": "no answer"}),
-            EndReason::Failed(why) | EndReason::NoSandbox(why) => json!({"type": "turn_aborted", "reason": why}),
+            EndReason::Failed(why) | EndReason::NoSandbox(why) => {
+                json!({"type": "turn_aborted", "reason": why})
+            }
         };
         self.record(&[record::line("event_msg", message)]);
         if let Some(store) = &self.store {
@@ -363,6 +411,9 @@ impl Session {
             "total_token_usage": counts(self.usage), "last_token_usage": counts(last),
             "model_context_window": self.budget.window(),
         });
-        self.record(&[record::line("event_msg", json!({"type": "token_count", "info": info}))]);
+        self.record(&[record::line(
+            "event_msg",
+            json!({"type": "token_count", "info": info}),
+        )]);
     }
 }

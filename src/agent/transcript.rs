@@ -119,13 +119,22 @@ impl Transcript {
 
 /// The size of one item as the estimate counts it.
 pub fn item_bytes(item: &Item) -> usize {
-    let parts = |content: &[Part]| content.iter().map(|p| p.as_text().map_or(IMAGE_BYTES, str::len)).sum::<usize>();
+    let parts = |content: &[Part]| {
+        content
+            .iter()
+            .map(|p| p.as_text().map_or(IMAGE_BYTES, str::len))
+            .sum::<usize>()
+    };
     ITEM_OVERHEAD
         + match item {
             Item::Developer { text } => text.len(),
             Item::User { content } => parts(content),
             Item::Assistant(a) => {
-                let calls: usize = a.calls.iter().map(|c| c.name.len() + c.arguments.len() + ITEM_OVERHEAD).sum();
+                let calls: usize = a
+                    .calls
+                    .iter()
+                    .map(|c| c.name.len() + c.arguments.len() + ITEM_OVERHEAD)
+                    .sum();
                 let thinking: usize = a.reasoning.iter().map(|r| r.text.len()).sum();
                 a.text.len() + calls + thinking
             }
@@ -146,7 +155,10 @@ mod tests {
             kind: CallKind::Function,
             recovered: false,
         };
-        t.push(Item::Assistant(Assistant { calls: vec![call], ..Assistant::default() }));
+        t.push(Item::Assistant(Assistant {
+            calls: vec![call],
+            ..Assistant::default()
+        }));
         t.push(Item::ToolResult(ToolResult {
             call_id: format!("c{n}"),
             name: "read".into(),
@@ -166,7 +178,10 @@ mod tests {
         exchange(&mut t, 4, 5_000);
         let before = t.bytes();
         let elision = t.elide().expect("the first result is old and large");
-        assert_eq!(elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2]);
+        assert_eq!(
+            elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [2]
+        );
         assert_eq!(t.items()[0].text(), "the task, which must stay");
         assert!(t.items()[2].text().contains("old result of read"));
         assert_eq!(t.items()[8].text().len(), 5_000);
@@ -180,10 +195,16 @@ mod tests {
         let mut t = Transcript::default();
         t.push(Item::user("x".repeat(1_000)));
         for _ in 0..3 {
-            t.push(Item::Assistant(Assistant { text: "```sh\nls\n```".into(), ..Assistant::default() }));
+            t.push(Item::Assistant(Assistant {
+                text: "```sh\nls\n```".into(),
+                ..Assistant::default()
+            }));
             t.push_answer(Item::user("y".repeat(1_000)));
         }
         let elision = t.elide().expect("one answer is old");
-        assert_eq!(elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2]);
+        assert_eq!(
+            elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [2]
+        );
     }
 }

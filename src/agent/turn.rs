@@ -63,7 +63,13 @@ impl Session {
             }
         };
         self.record_state();
-        let end = TurnEnd { reason, answer, requests: progress.requests, usage: self.usage, took: began.elapsed() };
+        let end = TurnEnd {
+            reason,
+            answer,
+            requests: progress.requests,
+            usage: self.usage,
+            took: began.elapsed(),
+        };
         self.record_turn_end(&end);
         if let Some(trouble) = self.store_trouble.take() {
             front.event(&Event::Warning(trouble));
@@ -90,7 +96,13 @@ impl Session {
     }
 
     /// Sends what there is and streams the answer to the front end.
-    fn ask(&mut self, show: &[Item], with_tools: bool, p: &mut Progress, front: &mut dyn Frontend) -> Result<Reply, ModelError> {
+    fn ask(
+        &mut self,
+        show: &[Item],
+        with_tools: bool,
+        p: &mut Progress,
+        front: &mut dyn Frontend,
+    ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
         let bytes = self.prompt_bytes(show);
         let tokens = self.budget.tokens(bytes);
@@ -98,7 +110,11 @@ impl Session {
         if !with_tools {
             request.tools = &[];
         }
-        front.event(&Event::Requested { bytes, tokens, window: self.budget.window() });
+        front.event(&Event::Requested {
+            bytes,
+            tokens,
+            window: self.budget.window(),
+        });
         p.requests += 1;
         p.cut = None;
         let mut guard = StreamGuard::new(request.tools);
@@ -112,9 +128,14 @@ impl Session {
             }
             Flow::Go
         };
-        self.log.info(&format!("request: {bytes} bytes, about {tokens} tokens of {}", self.budget.window()));
-        self.log.debug(|| self.provider.wire.wire().body(&request).to_string());
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on).inspect_err(|e| self.log.error(&e.to_string()))?;
+        self.log.info(&format!(
+            "request: {bytes} bytes, about {tokens} tokens of {}",
+            self.budget.window()
+        ));
+        self.log
+            .debug(|| self.provider.wire.wire().body(&request).to_string());
+        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
+            .inspect_err(|e| self.log.error(&e.to_string()))?;
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.count(&reply, bytes, tokens, front);
@@ -132,7 +153,10 @@ impl Session {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
         self.record_usage(usage);
-        if usage.input > 0 && (usage.input as f64) < tokens as f64 * CUT_PROMPT && tokens - usage.input > 1_000 {
+        if usage.input > 0
+            && (usage.input as f64) < tokens as f64 * CUT_PROMPT
+            && tokens - usage.input > 1_000
+        {
             front.event(&Event::Warning(format!(
                 "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",
                 usage.input
@@ -143,7 +167,12 @@ impl Session {
     }
 
     /// What to do when a request failed.
-    fn after_error(&mut self, error: ModelError, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+    fn after_error(
+        &mut self,
+        error: ModelError,
+        p: &mut Progress,
+        front: &mut dyn Frontend,
+    ) -> Next {
         match error {
             ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
             ModelError::Overflow { .. } if p.overflows == 0 && self.elide(front) => {
@@ -154,7 +183,10 @@ impl Session {
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
                 p.requeries += 1;
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
-                let hint = format!("Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.", clip(&message, 200));
+                let hint = format!(
+                    "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
+                    clip(&message, 200)
+                );
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
             }
@@ -166,7 +198,11 @@ impl Session {
     fn read_reply(&mut self, mut reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
         if let Some((thinking, text)) = dialect::split_thinking(&reply.assistant.text) {
             reply.assistant.text = text;
-            reply.assistant.reasoning.push(Reasoning { text: thinking, wire: self.provider.wire, ..Reasoning::default() });
+            reply.assistant.reasoning.push(Reasoning {
+                text: thinking,
+                wire: self.provider.wire,
+                ..Reasoning::default()
+            });
         }
         let mut faults: Vec<Option<CallError>> = Vec::new();
         let mut notes: Vec<Vec<String>> = Vec::new();
@@ -178,11 +214,28 @@ impl Session {
         if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
             front.event(&Event::Text(std::mem::take(&mut p.held)));
         }
-        let thinking = assistant.reasoning.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n");
-        front.event(&Event::Replied { text: assistant.text.clone(), reasoning: thinking, usage: reply.usage, timing: reply.timing });
+        let thinking = assistant
+            .reasoning
+            .iter()
+            .map(|r| r.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n");
+        front.event(&Event::Replied {
+            text: assistant.text.clone(),
+            reasoning: thinking,
+            usage: reply.usage,
+            timing: reply.timing,
+        });
         if let Finish::Refused(why) = &reply.finish {
-            let why = if why.is_empty() { "the provider gave no reason" } else { why };
-            return Next::End(EndReason::Failed(format!("the provider withheld the answer: {why}")), reply.assistant.text);
+            let why = if why.is_empty() {
+                "the provider gave no reason"
+            } else {
+                why
+            };
+            return Next::End(
+                EndReason::Failed(format!("the provider withheld the answer: {why}")),
+                reply.assistant.text,
+            );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
             return self.empty_reply(p, front);
@@ -193,7 +246,11 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
-                *self.state.counters.entry(harnesses::REQUERIES.into()).or_default() += 1;
+                *self
+                    .state
+                    .counters
+                    .entry(harnesses::REQUERIES.into())
+                    .or_default() += 1;
                 if p.requeries > REQUERIES {
                     return Next::End(EndReason::Failed("the model did not answer in the form that this harness needs; try another with --harness".into()), p.last_text.clone());
                 }
@@ -206,7 +263,11 @@ impl Session {
             Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
             Step::Done => {
                 self.push_reply(reply.assistant);
-                let reason = if p.last_text.trim().is_empty() { EndReason::NoAnswer } else { EndReason::Done };
+                let reason = if p.last_text.trim().is_empty() {
+                    EndReason::NoAnswer
+                } else {
+                    EndReason::Done
+                };
                 Next::End(reason, p.last_text.clone())
             }
             Step::Act(actions) => {
@@ -219,30 +280,55 @@ impl Session {
     }
 
     /// Looks for calls written as text, where the harness has tools and the server saw none.
-    fn recover(&mut self, reply: &mut Reply, p: &mut Progress, front: &mut dyn Frontend) -> Option<Next> {
+    fn recover(
+        &mut self,
+        reply: &mut Reply,
+        p: &mut Progress,
+        front: &mut dyn Frontend,
+    ) -> Option<Next> {
         if self.start.tools.is_empty() || !reply.assistant.calls.is_empty() {
             return None;
         }
         let texts = |wanted: fn(&Item) -> bool| -> Vec<String> {
-            let newest = self.transcript.items().iter().rev().filter(|i| wanted(i)).take(8);
-            newest.map(Item::text).collect::<Vec<_>>().into_iter().rev().collect()
+            let newest = self
+                .transcript
+                .items()
+                .iter()
+                .rev()
+                .filter(|i| wanted(i))
+                .take(8);
+            newest
+                .map(Item::text)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect()
         };
         let users = texts(|i| matches!(i, Item::User { .. }));
         let results = texts(|i| matches!(i, Item::ToolResult(_)));
         let around = Surroundings {
             user_texts: &users.iter().map(String::as_str).collect::<Vec<_>>(),
             tool_texts: &results.iter().map(String::as_str).collect::<Vec<_>>(),
-            enforced: p.corrected || self.is_fenced() && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
+            enforced: p.corrected
+                || self.is_fenced()
+                    && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
             interactive: front.interactive(),
         };
         match dialect::recover(&self.start.tools, reply, &around) {
             Finding::Nothing => None,
             Finding::Calls(found) => {
-                front.event(&Event::Repaired(format!("a call was taken from the text of the reply ({})", found.form)));
+                front.event(&Event::Repaired(format!(
+                    "a call was taken from the text of the reply ({})",
+                    found.form
+                )));
                 self.repairs += 1;
                 reply.assistant.text = found.text;
                 if let Some(thinking) = found.reasoning {
-                    reply.assistant.reasoning = vec![Reasoning { text: thinking, wire: self.provider.wire, ..Reasoning::default() }];
+                    reply.assistant.reasoning = vec![Reasoning {
+                        text: thinking,
+                        wire: self.provider.wire,
+                        ..Reasoning::default()
+                    }];
                     reply.assistant.reasoning.retain(|r| !r.text.is_empty());
                 }
                 reply.assistant.calls = found.calls;
@@ -254,9 +340,14 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
-                front.event(&Event::Repaired("the reply looks like a tool call that cannot be run; the model was told".into()));
+                front.event(&Event::Repaired(
+                    "the reply looks like a tool call that cannot be run; the model was told"
+                        .into(),
+                ));
                 self.push_reply(reply.assistant.clone());
-                let items = self.harness.notice(&mut self.state, &Notice::Nudge(text_for_model));
+                let items = self
+                    .harness
+                    .notice(&mut self.state, &Notice::Nudge(text_for_model));
                 self.push_all(items);
                 Some(Next::Again)
             }
@@ -264,14 +355,26 @@ impl Session {
     }
 
     /// Makes every call valid: an offered name, JSON arguments, an id; and drops copies.
-    fn settle_calls(&mut self, reply: &mut Reply, faults: &mut Vec<Option<CallError>>, notes: &mut Vec<Vec<String>>, front: &mut dyn Frontend) {
+    fn settle_calls(
+        &mut self,
+        reply: &mut Reply,
+        faults: &mut Vec<Option<CallError>>,
+        notes: &mut Vec<Vec<String>>,
+        front: &mut dyn Frontend,
+    ) {
         let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
-        let mut queue: std::collections::VecDeque<_> = std::mem::take(&mut reply.assistant.calls).into();
+        let mut queue: std::collections::VecDeque<_> =
+            std::mem::take(&mut reply.assistant.calls).into();
         while let Some(call) = queue.pop_front() {
             let settled = settle(call, &self.start.tools, &reply.finish);
-            let same = |c: &crate::model::ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
+            let same = |c: &crate::model::ToolCall| {
+                c.name == settled.call.name && c.arguments == settled.call.arguments
+            };
             if settled_calls.iter().any(same) {
-                front.event(&Event::Repaired(format!("a second copy of one {} call was dropped", settled.call.name)));
+                front.event(&Event::Repaired(format!(
+                    "a second copy of one {} call was dropped",
+                    settled.call.name
+                )));
                 continue;
             }
             if let Some(kind) = settled.repaired {
@@ -299,9 +402,13 @@ impl Session {
         if p.empty > EMPTY_REPLIES {
             return Next::End(EndReason::NoAnswer, String::new());
         }
-        front.event(&Event::Warning("the model gave no text and no call; asking again".into()));
+        front.event(&Event::Warning(
+            "the model gave no text and no call; asking again".into(),
+        ));
         if p.empty == EMPTY_REPLIES {
-            let nudge = Notice::Nudge("Your last reply was empty. Call a tool now, or answer in a sentence.".into());
+            let nudge = Notice::Nudge(
+                "Your last reply was empty. Call a tool now, or answer in a sentence.".into(),
+            );
             self.show_once = self.harness.notice(&mut self.state, &nudge);
         }
         Next::Again
@@ -311,7 +418,12 @@ impl Session {
     fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
         p.requeries += 1;
         if p.requeries > REQUERIES {
-            return Next::End(EndReason::Failed("the model repeats itself; try another model, or a higher temperature".into()), p.last_text.clone());
+            return Next::End(
+                EndReason::Failed(
+                    "the model repeats itself; try another model, or a higher temperature".into(),
+                ),
+                p.last_text.clone(),
+            );
         }
         assistant.text = clip(&assistant.text, 400).to_owned();
         self.push_reply(assistant);
@@ -335,7 +447,9 @@ impl Session {
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
-        let room = self.budget.result_bytes(self.prompt_bytes(&[]), actions.len());
+        let room = self
+            .budget
+            .result_bytes(self.prompt_bytes(&[]), actions.len());
         let mut done = Vec::new();
         let mut end = None;
         for (at, action) in actions.into_iter().enumerate() {
@@ -346,11 +460,21 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
-                    front.event(&Event::BadCall { call: call.clone(), error: error.clone() });
+                    front.event(&Event::BadCall {
+                        call: call.clone(),
+                        error: error.clone(),
+                    });
                     Err(error)
                 }
                 Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((EndReason::Done, if answer.trim().is_empty() { text.clone() } else { answer.clone() }));
+                    end.get_or_insert((
+                        EndReason::Done,
+                        if answer.trim().is_empty() {
+                            text.clone()
+                        } else {
+                            answer.clone()
+                        },
+                    ));
                     Ok((Action::Finish { text: answer }, Outcome::Finished))
                 }
                 Ok(action) => {
@@ -362,7 +486,11 @@ impl Session {
                     Ok((action, outcome))
                 }
             };
-            done.push(Done { call, result, notes: notes.get(at).cloned().unwrap_or_default() });
+            done.push(Done {
+                call,
+                result,
+                notes: notes.get(at).cloned().unwrap_or_default(),
+            });
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
@@ -371,7 +499,10 @@ impl Session {
             return Next::End(EndReason::Interrupted, String::new());
         }
         if end.is_none() {
-            end = self.harness.is_over(&self.state).map(|answer| (EndReason::Done, answer));
+            end = self
+                .harness
+                .is_over(&self.state)
+                .map(|answer| (EndReason::Done, answer));
         }
         match end {
             Some((reason, answer)) => Next::End(reason, answer),
@@ -384,20 +515,33 @@ impl Session {
         if let Action::Shell(shell) = &action
             && let Some((dir, text)) = super::approval::patch_heredoc(&shell.command)
         {
-            return Action::Patch { text, dir: dir.or_else(|| shell.dir.clone()) };
+            return Action::Patch {
+                text,
+                dir: dir.or_else(|| shell.dir.clone()),
+            };
         }
         action
     }
 
     /// Judges and runs one action. `end` is set when the turn must stop after it.
-    fn perform(&mut self, action: &Action, recovered: bool, room: usize, end: &mut Option<(EndReason, String)>, front: &mut dyn Frontend) -> Outcome {
+    fn perform(
+        &mut self,
+        action: &Action,
+        recovered: bool,
+        room: usize,
+        end: &mut Option<(EndReason, String)>,
+        front: &mut dyn Frontend,
+    ) -> Outcome {
         if self.cancel.is_cancelled() {
             return Outcome::Interrupted;
         }
         match self.calls.judge(action) {
             CallVerdict::Run => {}
             CallVerdict::Skip(why) => {
-                front.event(&Event::Repaired(format!("a repeated {} was not run again", action.verb())));
+                front.event(&Event::Repaired(format!(
+                    "a repeated {} was not run again",
+                    action.verb()
+                )));
                 let outcome = Outcome::Skipped(why);
                 self.calls.record(action, &outcome);
                 return outcome;
@@ -418,16 +562,29 @@ impl Session {
         self.actions += 1;
         let id = self.actions;
         let began = Instant::now();
-        front.event(&Event::Started { id, action: action.clone() });
+        front.event(&Event::Started {
+            id,
+            action: action.clone(),
+        });
         let cancel = self.cancel.clone();
-        let mut live = |text: &str| front.event(&Event::Output { id, text: text.to_owned() });
+        let mut live = |text: &str| {
+            front.event(&Event::Output {
+                id,
+                text: text.to_owned(),
+            })
+        };
         let outcome = self.workbench.run(action, &lift, room, &cancel, &mut live);
         if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, &outcome) {
             self.state.plan = steps.clone();
             front.event(&Event::Plan(steps.clone()));
         }
         self.calls.record(action, &outcome);
-        front.event(&Event::Finished { id, action: action.clone(), outcome: outcome.clone(), took: began.elapsed() });
+        front.event(&Event::Finished {
+            id,
+            action: action.clone(),
+            outcome: outcome.clone(),
+            took: began.elapsed(),
+        });
         outcome
     }
 
@@ -435,29 +592,54 @@ impl Session {
     fn report(&mut self, action: &Action, outcome: &Outcome, front: &mut dyn Frontend) {
         self.actions += 1;
         let id = self.actions;
-        front.event(&Event::Started { id, action: action.clone() });
-        front.event(&Event::Finished { id, action: action.clone(), outcome: outcome.clone(), took: std::time::Duration::ZERO });
+        front.event(&Event::Started {
+            id,
+            action: action.clone(),
+        });
+        front.event(&Event::Finished {
+            id,
+            action: action.clone(),
+            outcome: outcome.clone(),
+            took: std::time::Duration::ZERO,
+        });
     }
 
     /// Asks the policy, and the person where the policy says so.
-    fn approve(&mut self, action: &Action, recovered: bool, end: &mut Option<(EndReason, String)>, front: &mut dyn Frontend) -> Result<Lift, Outcome> {
+    fn approve(
+        &mut self,
+        action: &Action,
+        recovered: bool,
+        end: &mut Option<(EndReason, String)>,
+        front: &mut dyn Frontend,
+    ) -> Result<Lift, Outcome> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
             _ => Strength::Enforced,
         };
-        if let (Action::Shell(_), Strength::Nothing(why), true) = (action, &strength, self.is_fenced())
+        if let (Action::Shell(_), Strength::Nothing(why), true) =
+            (action, &strength, self.is_fenced())
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused { reason: format!("commands cannot be confined on this system ({why}), and nobody can be asked") });
+            return Err(Outcome::Refused {
+                reason: format!(
+                    "commands cannot be confined on this system ({why}), and nobody can be asked"
+                ),
+            });
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
             Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
-        let question = Question { action: action.clone(), cwd: self.workbench.cwd().to_owned(), reason: reason.clone(), lift: lift.clone(), recovered };
+        let question = Question {
+            action: action.clone(),
+            cwd: self.workbench.cwd().to_owned(),
+            reason: reason.clone(),
+            lift: lift.clone(),
+            recovered,
+        };
         match front.ask(&question) {
             Answer::Yes => Ok(lift),
             Answer::YesForSession => {
@@ -467,27 +649,40 @@ impl Session {
             Answer::No(words) => Err(Outcome::Refused {
                 reason: match words {
                     Some(words) => format!("the user said no: {words}"),
-                    None => format!("not allowed: {reason}. Go on without it, or do it another way"),
+                    None => {
+                        format!("not allowed: {reason}. Go on without it, or do it another way")
+                    }
                 },
             }),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused { reason: "the user stopped the turn here".into() })
+                Err(Outcome::Refused {
+                    reason: "the user stopped the turn here".into(),
+                })
             }
         }
     }
 
     /// The step limit is reached: one more request, without tools, for what is known so far.
     fn last_words(&mut self, limit: u32, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        front.event(&Event::Warning(format!("the limit of {limit} steps is reached (max_steps); asking for a last answer")));
+        front.event(&Event::Warning(format!(
+            "the limit of {limit} steps is reached (max_steps); asking for a last answer"
+        )));
         let text = "The step limit of this task is reached, so no tool can be called any more. Say in a few sentences what is done and what is missing.";
-        let items = self.harness.notice(&mut self.state, &Notice::Nudge(text.into()));
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(text.into()));
         self.push_all(items);
         match self.ask(&[], false, p, front) {
             Ok(mut reply) => {
                 reply.assistant.calls.clear();
                 let answer = reply.assistant.text.clone();
-                front.event(&Event::Replied { text: answer.clone(), reasoning: String::new(), usage: reply.usage, timing: reply.timing });
+                front.event(&Event::Replied {
+                    text: answer.clone(),
+                    reasoning: String::new(),
+                    usage: reply.usage,
+                    timing: reply.timing,
+                });
                 if !answer.is_empty() {
                     self.push_reply(reply.assistant);
                 }
@@ -514,7 +709,9 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
             }
         }
         Delta::Reasoning(text) => front.event(&Event::Reasoning(text)),
-        Delta::Progress { processed, total, .. } => front.event(&Event::Progress { processed, total }),
+        Delta::Progress {
+            processed, total, ..
+        } => front.event(&Event::Progress { processed, total }),
         Delta::Waiting(time) => front.event(&Event::Waiting(time)),
         Delta::Retry { attempt, of, why } => {
             held.reset();

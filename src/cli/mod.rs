@@ -43,7 +43,10 @@ pub struct Failure {
 
 impl<E: std::fmt::Display> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure { message: error.to_string(), code: exit::FAILED }
+        Failure {
+            message: error.to_string(),
+            code: exit::FAILED,
+        }
     }
 }
 
@@ -54,7 +57,11 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::Version => say(&format!("interpreter {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Run(prompt) => commands::exec::run(prompt, None, false, options),
         Command::Exec(prompt) => commands::exec::run(prompt, None, true, options),
-        Command::Resume { exec, session, prompt } => commands::exec::run(prompt, Some(session), *exec, options),
+        Command::Resume {
+            exec,
+            session,
+            prompt,
+        } => commands::exec::run(prompt, Some(session), *exec, options),
         Command::HarnessList => commands::harness::list(options),
         Command::HarnessShow(id) => commands::harness::show(id, options),
         Command::Models => commands::models::run(options),
@@ -76,5 +83,9 @@ pub fn say(text: &str) -> Result<u8, Failure> {
 
 /// One sentence on standard error.
 fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr(), "interpreter: {}", render::sanitize::sanitize(message));
+    let _ = writeln!(
+        std::io::stderr(),
+        "interpreter: {}",
+        render::sanitize::sanitize(message)
+    );
 }

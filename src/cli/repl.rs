@@ -31,7 +31,13 @@ pub struct Repl<'a> {
 
 /// The front end of an interactive session.
 pub fn front(theme: Theme, show_reasoning: bool) -> Human<Stderr> {
-    Human::new(io::stderr(), theme, true, show_reasoning, Some(Box::new(ask)))
+    Human::new(
+        io::stderr(),
+        theme,
+        true,
+        show_reasoning,
+        Some(Box::new(ask)),
+    )
 }
 
 impl Repl<'_> {
@@ -40,7 +46,8 @@ impl Repl<'_> {
     /// # Errors
     /// When the terminal cannot be read.
     pub fn run(mut self, first: Option<Input>) -> Result<(), String> {
-        let mut editor = rustyline::DefaultEditor::new().map_err(|e| format!("the terminal cannot be read: {e}"))?;
+        let mut editor = rustyline::DefaultEditor::new()
+            .map_err(|e| format!("the terminal cannot be read: {e}"))?;
         if self.keep_history {
             for prompt in history::recent(self.home, 1_000).unwrap_or_default() {
                 let _ = editor.history_mut().add_owned(prompt);
@@ -92,7 +99,9 @@ impl Repl<'_> {
         match self.session.fit_input(text) {
             Ok((text, _)) => Some(Input::text(text)),
             Err(e) => {
-                self.front.event(&Event::Warning(format!("this input is too long for the window and cannot be put into a file: {e}")));
+                self.front.event(&Event::Warning(format!(
+                    "this input is too long for the window and cannot be put into a file: {e}"
+                )));
                 None
             }
         }
@@ -102,15 +111,33 @@ impl Repl<'_> {
 /// Puts a question to the person. The default is no.
 fn ask(question: &Question, theme: &Theme) -> Answer {
     let mut text = String::new();
-    let found = if question.recovered { " (found in the text of the reply)" } else { "" };
-    text.push_str(&format!("{} {}{found}\n", theme.warn.paint("may this be done?"), sanitize(&question.reason)));
+    let found = if question.recovered {
+        " (found in the text of the reply)"
+    } else {
+        ""
+    };
+    text.push_str(&format!(
+        "{} {}{found}\n",
+        theme.warn.paint("may this be done?"),
+        sanitize(&question.reason)
+    ));
     match &question.action {
-        Action::Shell(shell) => sanitize(&shell.command).lines().for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Patch { text: patch, .. } => sanitize(patch).lines().for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Write { path, content, .. } => text.push_str(&format!("  {}\n{}", sanitize(path), diff::diff("", content, theme))),
+        Action::Shell(shell) => sanitize(&shell.command)
+            .lines()
+            .for_each(|l| text.push_str(&format!("  {l}\n"))),
+        Action::Patch { text: patch, .. } => sanitize(patch)
+            .lines()
+            .for_each(|l| text.push_str(&format!("  {l}\n"))),
+        Action::Write { path, content, .. } => text.push_str(&format!(
+            "  {}\n{}",
+            sanitize(path),
+            diff::diff("", content, theme)
+        )),
         Action::Edit { path, edits, .. } => {
             text.push_str(&format!("  {}\n", sanitize(path)));
-            edits.iter().for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
+            edits
+                .iter()
+                .for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
         }
         other => text.push_str(&format!("  {} {}\n", other.verb(), human::gist(other))),
     }
@@ -118,12 +145,20 @@ fn ask(question: &Question, theme: &Theme) -> Answer {
         Lift::Nothing => String::new(),
         Lift::Network => "; yes lets it use the network".into(),
         Lift::Git => "; yes lets it write .git".into(),
-        Lift::Folder(path) => format!("; yes lets it write in {}", sanitize(&path.display().to_string())),
+        Lift::Folder(path) => format!(
+            "; yes lets it write in {}",
+            sanitize(&path.display().to_string())
+        ),
         Lift::Everything => "; yes runs it without the sandbox".into(),
     };
-    text.push_str(&format!("  in {}{lift}\n", sanitize(&question.cwd.display().to_string())));
+    text.push_str(&format!(
+        "  in {}{lift}\n",
+        sanitize(&question.cwd.display().to_string())
+    ));
     eprint_safe(&text);
-    eprint_safe("  [y] yes  [s] yes for this session  [n] no  [x] stop  — or say what to do instead: ");
+    eprint_safe(
+        "  [y] yes  [s] yes for this session  [n] no  [x] stop  — or say what to do instead: ",
+    );
     let mut line = String::new();
     match io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => Answer::Stop,

@@ -23,14 +23,22 @@ impl Signals {
         let cancel = Cancel::new();
         let terminated = Arc::new(AtomicBool::new(false));
         if leave_at_second {
-            signal_hook::flag::register_conditional_shutdown(SIGINT, super::exit::INTERRUPTED.into(), cancel.flag())?;
+            signal_hook::flag::register_conditional_shutdown(
+                SIGINT,
+                super::exit::INTERRUPTED.into(),
+                cancel.flag(),
+            )?;
         }
         signal_hook::flag::register(SIGINT, cancel.flag())?;
         let mut ending = vec![SIGTERM];
         #[cfg(unix)]
         ending.push(signal_hook::consts::SIGHUP);
         for signal in ending {
-            signal_hook::flag::register_conditional_shutdown(signal, super::exit::TERMINATED.into(), terminated.clone())?;
+            signal_hook::flag::register_conditional_shutdown(
+                signal,
+                super::exit::TERMINATED.into(),
+                terminated.clone(),
+            )?;
             signal_hook::flag::register(signal, terminated.clone())?;
             signal_hook::flag::register(signal, cancel.flag())?;
         }

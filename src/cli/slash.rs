@@ -26,36 +26,82 @@ pub struct Slash {
 
 /// Every command.
 pub const COMMANDS: &[Slash] = &[
-    Slash { name: "help", alias: None, help: "list these commands", run: |_| Done::Said(help()) },
-    Slash { name: "status", alias: None, help: "model, window, harness, sandbox, session file, tokens", run: |s| Done::Said(status(s)) },
-    Slash { name: "ps", alias: None, help: "commands that still run", run: |s| Done::Said(jobs(s)) },
-    Slash { name: "exit", alias: Some("quit"), help: "leave; the session can be resumed", run: |_| Done::Leave },
+    Slash {
+        name: "help",
+        alias: None,
+        help: "list these commands",
+        run: |_| Done::Said(help()),
+    },
+    Slash {
+        name: "status",
+        alias: None,
+        help: "model, window, harness, sandbox, session file, tokens",
+        run: |s| Done::Said(status(s)),
+    },
+    Slash {
+        name: "ps",
+        alias: None,
+        help: "commands that still run",
+        run: |s| Done::Said(jobs(s)),
+    },
+    Slash {
+        name: "exit",
+        alias: Some("quit"),
+        help: "leave; the session can be resumed",
+        run: |_| Done::Leave,
+    },
 ];
 
 /// Runs a line that begins with a slash.
 pub fn run(line: &str, session: &mut Session) -> Done {
-    let name = line.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
-    match COMMANDS.iter().find(|c| c.name == name || c.alias == Some(name)) {
+    let name = line
+        .trim_start_matches('/')
+        .split_whitespace()
+        .next()
+        .unwrap_or_default();
+    match COMMANDS
+        .iter()
+        .find(|c| c.name == name || c.alias == Some(name))
+    {
         Some(command) => (command.run)(session),
         None => {
             let near = crate::config::keys::nearest(name, COMMANDS.iter().map(|c| c.name));
-            let near = near.map(|n| format!("; did you mean /{n}?")).unwrap_or_default();
-            Done::Said(format!("there is no command /{}{near} (/help lists them)", one_line(name)))
+            let near = near
+                .map(|n| format!("; did you mean /{n}?"))
+                .unwrap_or_default();
+            Done::Said(format!(
+                "there is no command /{}{near} (/help lists them)",
+                one_line(name)
+            ))
         }
     }
 }
 
 fn help() -> String {
     let width = COMMANDS.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    COMMANDS.iter().map(|c| format!("/{:width$}  {}", c.name, c.help)).collect::<Vec<_>>().join("\n")
+    COMMANDS
+        .iter()
+        .map(|c| format!("/{:width$}  {}", c.name, c.help))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn status(session: &mut Session) -> String {
     let info = session.info().clone();
     let strength = session.workbench().sandbox().strength();
     let mut rows = vec![
-        ("model", format!("{} at {} ({} wire)", info.model, info.provider.1, info.wire)),
-        ("window", format!("{} tokens, from {}", thousands(info.window.0.into()), info.window.1)),
+        (
+            "model",
+            format!("{} at {} ({} wire)", info.model, info.provider.1, info.wire),
+        ),
+        (
+            "window",
+            format!(
+                "{} tokens, from {}",
+                thousands(info.window.0.into()),
+                info.window.1
+            ),
+        ),
         ("harness", format!("{}, {}", info.harness.0, info.harness.1)),
         ("sandbox", strength_text(info.sandbox, &strength)),
         ("asks", info.approval.to_owned()),
@@ -65,7 +111,14 @@ fn status(session: &mut Session) -> String {
         rows.push(("session", file.display().to_string()));
     }
     let usage = session.usage();
-    rows.push(("tokens", format!("{} in, {} out", thousands(usage.input), thousands(usage.output))));
+    rows.push((
+        "tokens",
+        format!(
+            "{} in, {} out",
+            thousands(usage.input),
+            thousands(usage.output)
+        ),
+    ));
     let mut out = String::new();
     for (name, value) in rows {
         let _ = writeln!(out, "{name:8} {}", one_line(&value));
@@ -78,5 +131,8 @@ fn jobs(session: &mut Session) -> String {
     if jobs.is_empty() {
         return "no command is running".into();
     }
-    jobs.iter().map(|j| format!("{}  {}", j.id, one_line(&j.command))).collect::<Vec<_>>().join("\n")
+    jobs.iter()
+        .map(|j| format!("{}  {}", j.id, one_line(&j.command)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -50,7 +50,11 @@ pub fn read(has_prompt: bool, cancel: &Cancel) -> Result<Piped, String> {
     collect(&receive, has_prompt.then_some(FIRST_BYTE), cancel)
 }
 
-fn collect(chunks: &mpsc::Receiver<io::Result<Vec<u8>>>, first_byte: Option<Duration>, cancel: &Cancel) -> Result<Piped, String> {
+fn collect(
+    chunks: &mpsc::Receiver<io::Result<Vec<u8>>>,
+    first_byte: Option<Duration>,
+    cancel: &Cancel,
+) -> Result<Piped, String> {
     let began = Instant::now();
     let mut bytes = Vec::new();
     loop {
@@ -65,15 +69,27 @@ fn collect(chunks: &mpsc::Receiver<io::Result<Vec<u8>>>, first_byte: Option<Dura
             return Err("stopped while waiting for standard input".into());
         }
         if bytes.len() > MOST_BYTES {
-            return Err(format!("standard input has more than {} MiB; put it into a file and name the file in the prompt", MOST_BYTES >> 20));
+            return Err(format!(
+                "standard input has more than {} MiB; put it into a file and name the file in the prompt",
+                MOST_BYTES >> 20
+            ));
         }
         if bytes.is_empty() && first_byte.is_some_and(|limit| began.elapsed() > limit) {
-            return Ok(Piped { text: None, unread: true });
+            return Ok(Piped {
+                text: None,
+                unread: true,
+            });
         }
     }
     match String::from_utf8(bytes) {
-        Ok(text) if text.contains('\0') => Err("standard input is not text (it has NUL bytes); name the file in the prompt instead".into()),
-        Ok(text) => Ok(Piped { text: Some(text).filter(|t| !t.is_empty()), unread: false }),
+        Ok(text) if text.contains('\0') => Err(
+            "standard input is not text (it has NUL bytes); name the file in the prompt instead"
+                .into(),
+        ),
+        Ok(text) => Ok(Piped {
+            text: Some(text).filter(|t| !t.is_empty()),
+            unread: false,
+        }),
         Err(e) => Err(format!(
             "standard input is not text (byte {} is not UTF-8); name the file in the prompt instead",
             e.utf8_error().valid_up_to()
@@ -88,7 +104,8 @@ mod tests {
     fn collected(chunks: &[&[u8]], first_byte: Option<Duration>) -> Result<Piped, String> {
         let (send, receive) = mpsc::channel();
         for chunk in chunks {
-            send.send(Ok(chunk.to_vec())).expect("the receiver is there");
+            send.send(Ok(chunk.to_vec()))
+                .expect("the receiver is there");
         }
         // A pipe that stays open: the sender outlives the call.
         let result = collect(&receive, first_byte, &Cancel::new());
@@ -99,18 +116,33 @@ mod tests {
     #[test]
     fn a_silent_pipe_is_given_up_and_said() {
         let piped = collected(&[], Some(Duration::ZERO)).expect("no error");
-        assert_eq!(piped, Piped { text: None, unread: true });
+        assert_eq!(
+            piped,
+            Piped {
+                text: None,
+                unread: true
+            }
+        );
     }
 
     #[test]
     fn text_is_read_to_its_end_across_chunks() {
-        let piped = collected(&[b"gr\xc3", b"\xbcn", b""], Some(Duration::from_secs(5))).expect("no error");
+        let piped =
+            collected(&[b"gr\xc3", b"\xbcn", b""], Some(Duration::from_secs(5))).expect("no error");
         assert_eq!(piped.text.as_deref(), Some("grün"));
     }
 
     #[test]
     fn bytes_that_are_no_text_are_named() {
-        assert!(collected(&[b"ab\xff", b""], None).unwrap_err().contains("byte 2 is not UTF-8"));
-        assert!(collected(&[b"a\0b", b""], None).unwrap_err().contains("NUL"));
+        assert!(
+            collected(&[b"ab\xff", b""], None)
+                .unwrap_err()
+                .contains("byte 2 is not UTF-8")
+        );
+        assert!(
+            collected(&[b"a\0b", b""], None)
+                .unwrap_err()
+                .contains("NUL")
+        );
     }
 }

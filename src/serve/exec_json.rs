@@ -5,7 +5,9 @@
 
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::model::{Timing, Usage};
-use crate::tools::action::{Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus};
+use crate::tools::action::{
+    Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -27,7 +29,15 @@ pub struct ExecJson<W: Write> {
 impl<W: Write> ExecJson<W> {
     /// A writer that has said nothing yet.
     pub fn new(out: W) -> Self {
-        ExecJson { out, next_item: 0, open: HashMap::new(), plan: None, window: 0, early: Some(Vec::new()), broken: false }
+        ExecJson {
+            out,
+            next_item: 0,
+            open: HashMap::new(),
+            plan: None,
+            window: 0,
+            early: Some(Vec::new()),
+            broken: false,
+        }
     }
 
     /// True when the reader went away.
@@ -38,7 +48,12 @@ impl<W: Write> ExecJson<W> {
     fn line(&mut self, value: &Value) {
         let mut bytes = value.to_string().into_bytes();
         bytes.push(b'\n');
-        if self.out.write_all(&bytes).and_then(|()| self.out.flush()).is_err() {
+        if self
+            .out
+            .write_all(&bytes)
+            .and_then(|()| self.out.flush())
+            .is_err()
+        {
             self.broken = true;
         }
     }
@@ -102,7 +117,12 @@ impl<W: Write> ExecJson<W> {
         // A file change is known only when it is done; its start is written with its end.
         let Action::Shell(shell) = action else { return };
         let item = self.new_id();
-        self.item("item.started", &item, "command_execution", command_fields(shell, "", None, "in_progress"));
+        self.item(
+            "item.started",
+            &item,
+            "command_execution",
+            command_fields(shell, "", None, "in_progress"),
+        );
         self.open.insert(id, item);
     }
 
@@ -113,22 +133,43 @@ impl<W: Write> ExecJson<W> {
                 let (text, code, status) = match outcome {
                     Outcome::Shell(out) => match out.status {
                         ShellStatus::Exited(0) => (out.output.text.as_str(), Some(0), "completed"),
-                        ShellStatus::Exited(code) => (out.output.text.as_str(), Some(code), "failed"),
-                        ShellStatus::Signaled(signal) => (out.output.text.as_str(), Some(128 + signal), "failed"),
+                        ShellStatus::Exited(code) => {
+                            (out.output.text.as_str(), Some(code), "failed")
+                        }
+                        ShellStatus::Signaled(signal) => {
+                            (out.output.text.as_str(), Some(128 + signal), "failed")
+                        }
                         ShellStatus::TimedOut => (out.output.text.as_str(), Some(124), "failed"),
-                        ShellStatus::Running { .. } => (out.output.text.as_str(), None, "completed"),
+                        ShellStatus::Running { .. } => {
+                            (out.output.text.as_str(), None, "completed")
+                        }
                     },
                     Outcome::Refused { reason } => (reason.as_str(), None, "declined"),
                     Outcome::Skipped(why) => (why.as_str(), None, "declined"),
                     _ => ("", None, "failed"),
                 };
                 let text = text.to_owned();
-                self.item("item.completed", &item, "command_execution", command_fields(shell, &text, code, status));
+                self.item(
+                    "item.completed",
+                    &item,
+                    "command_execution",
+                    command_fields(shell, &text, code, status),
+                );
             }
             (_, Outcome::Changed(changes)) => {
                 let item = self.new_id();
-                self.item("item.started", &item, "file_change", change_fields(changes, "in_progress"));
-                self.item("item.completed", &item, "file_change", change_fields(changes, "completed"));
+                self.item(
+                    "item.started",
+                    &item,
+                    "file_change",
+                    change_fields(changes, "in_progress"),
+                );
+                self.item(
+                    "item.completed",
+                    &item,
+                    "file_change",
+                    change_fields(changes, "completed"),
+                );
             }
             _ => {}
         }
@@ -182,11 +223,25 @@ impl<W: Write> Frontend for ExecJson<W> {
             Event::Retry { attempt, of, why } => {
                 self.line(&json!({"type": "error", "message": format!("Reconnecting... {attempt}/{of} ({why})")}));
             }
-            Event::Replied { text, reasoning, usage, timing } => self.replied(text, reasoning, *usage, timing),
+            Event::Replied {
+                text,
+                reasoning,
+                usage,
+                timing,
+            } => self.replied(text, reasoning, *usage, timing),
             Event::Started { id, action } => self.started(*id, action),
-            Event::Finished { id, action, outcome, .. } => self.finished(*id, action, outcome),
+            Event::Finished {
+                id,
+                action,
+                outcome,
+                ..
+            } => self.finished(*id, action, outcome),
             Event::Plan(steps) => self.plan(steps),
-            Event::Elided { results, before, after } => {
+            Event::Elided {
+                results,
+                before,
+                after,
+            } => {
                 self.completed("error", json!({"message": format!("{results} old tool results were left out to make room: {before} to {after} tokens")}));
             }
             Event::TurnDone(end) => self.turn_done(end),
@@ -227,9 +282,14 @@ pub fn failure(reason: &EndReason) -> Option<String> {
 
 fn metrics(usage: Usage, timing: &Timing, window: u32) -> Value {
     let rate = |tokens: u64, time: Option<std::time::Duration>| {
-        time.filter(|t| !t.is_zero()).map(|t| (tokens as f64 / t.as_secs_f64() * 10.0).round() / 10.0)
+        time.filter(|t| !t.is_zero())
+            .map(|t| (tokens as f64 / t.as_secs_f64() * 10.0).round() / 10.0)
     };
-    let writing = timing.output.or_else(|| timing.first_token.map(|first| timing.total.saturating_sub(first)));
+    let writing = timing.output.or_else(|| {
+        timing
+            .first_token
+            .map(|first| timing.total.saturating_sub(first))
+    });
     json!({
         "prompt_tokens": usage.input, "cached_tokens": usage.cached, "output_tokens": usage.output,
         "context_window": window,
@@ -272,8 +332,10 @@ fn change_fields(changes: &[FileChange], status: &str) -> Value {
 }
 
 fn plan_fields(steps: &[PlanStep]) -> Value {
-    let items: Vec<Value> =
-        steps.iter().map(|s| json!({"text": s.text, "completed": s.status == StepStatus::Completed})).collect();
+    let items: Vec<Value> = steps
+        .iter()
+        .map(|s| json!({"text": s.text, "completed": s.status == StepStatus::Completed}))
+        .collect();
     json!({"items": items})
 }
 
@@ -286,20 +348,44 @@ mod tests {
         let mut out = Vec::new();
         let mut json = ExecJson::new(&mut out);
         events.iter().for_each(|e| json.event(e));
-        String::from_utf8(out).expect("JSON is UTF-8").lines().map(|l| serde_json::from_str(l).expect("each line is JSON")).collect()
+        String::from_utf8(out)
+            .expect("JSON is UTF-8")
+            .lines()
+            .map(|l| serde_json::from_str(l).expect("each line is JSON"))
+            .collect()
     }
 
     fn end(reason: EndReason) -> Event {
-        let usage = Usage { input: 10, cached: Some(4), cache_write: 0, output: 3, reasoning: 1 };
-        Event::TurnDone(TurnEnd { reason, answer: "done".into(), requests: 1, usage, took: Duration::from_millis(1500) })
+        let usage = Usage {
+            input: 10,
+            cached: Some(4),
+            cache_write: 0,
+            output: 3,
+            reasoning: 1,
+        };
+        Event::TurnDone(TurnEnd {
+            reason,
+            answer: "done".into(),
+            requests: 1,
+            usage,
+            took: Duration::from_millis(1500),
+        })
     }
 
     #[test]
     fn a_plain_turn_has_the_lines_of_the_protocol() {
-        let replied = Event::Replied { text: "done".into(), reasoning: String::new(), usage: None, timing: Timing::default() };
+        let replied = Event::Replied {
+            text: "done".into(),
+            reasoning: String::new(),
+            usage: None,
+            timing: Timing::default(),
+        };
         let lines = lines(&[Event::TurnStarted, replied, end(EndReason::Done)]);
         assert_eq!(lines[0], json!({"type": "turn.started"}));
-        assert_eq!(lines[1], json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "done"}}));
+        assert_eq!(
+            lines[1],
+            json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "done"}})
+        );
         assert_eq!(
             lines[2]["usage"],
             json!({"input_tokens": 10, "cached_input_tokens": 4, "cache_write_input_tokens": 0, "output_tokens": 3, "reasoning_output_tokens": 1})
@@ -310,7 +396,10 @@ mod tests {
     fn a_failed_turn_says_so_in_its_last_line() {
         let lines = lines(&[Event::TurnStarted, end(EndReason::Failed("boom".into()))]);
         assert_eq!(lines[1], json!({"type": "error", "message": "boom"}));
-        assert_eq!(lines[2], json!({"type": "turn.failed", "error": {"message": "boom"}}));
+        assert_eq!(
+            lines[2],
+            json!({"type": "turn.failed", "error": {"message": "boom"}})
+        );
     }
 
     #[test]
@@ -319,15 +408,27 @@ mod tests {
         let out = crate::tools::action::ShellOut {
             command: shell.command.clone(),
             dir: "/".into(),
-            output: crate::tools::action::Output { text: "a\n".into(), bytes: 2, file: None },
+            output: crate::tools::action::Output {
+                text: "a\n".into(),
+                bytes: 2,
+                file: None,
+            },
             status: ShellStatus::Exited(7),
             wall: Duration::ZERO,
             fence: None,
         };
         let action = Action::Shell(shell);
         let lines = lines(&[
-            Event::Started { id: 1, action: action.clone() },
-            Event::Finished { id: 1, action, outcome: Outcome::Shell(out), took: Duration::ZERO },
+            Event::Started {
+                id: 1,
+                action: action.clone(),
+            },
+            Event::Finished {
+                id: 1,
+                action,
+                outcome: Outcome::Shell(out),
+                took: Duration::ZERO,
+            },
         ]);
         let command = "/bin/bash -lc 'echo '\\''a'\\''; exit 7'";
         assert_eq!(

@@ -290,7 +290,9 @@ pub fn first_record(path: &Path) -> Option<Value> {
     let mut reader = BufReader::new(file.take(MAX_LINE as u64));
     for _ in 0..FIRST_LINES {
         let line = next_line(&mut reader).ok()??;
-        let record = line.and_then(|l| serde_json::from_slice(&l).ok()).filter(is_record);
+        let record = line
+            .and_then(|l| serde_json::from_slice(&l).ok())
+            .filter(is_record);
         if record.is_some() {
             return record;
         }

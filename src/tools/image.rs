@@ -50,12 +50,26 @@ impl Workbench {
 pub fn read(path: &Path) -> Result<Part, String> {
     let failed = |e: std::io::Error| format!("{} cannot be read: {e}", path.display());
     let mut bytes = Vec::new();
-    File::open(path).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    File::open(path)
+        .and_then(|f| f.take(LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(failed)?;
     if bytes.len() as u64 > LIMIT {
-        return Err(format!("{} has more than the {} MiB that a picture may have", path.display(), LIMIT >> 20));
+        return Err(format!(
+            "{} has more than the {} MiB that a picture may have",
+            path.display(),
+            LIMIT >> 20
+        ));
     }
-    let media_type = media_type(&bytes).ok_or_else(|| format!("{} is not a picture that can be shown; PNG, JPEG, GIF and WebP are", path.display()))?;
-    Ok(Part::Image { media_type: media_type.into(), data: STANDARD.encode(bytes) })
+    let media_type = media_type(&bytes).ok_or_else(|| {
+        format!(
+            "{} is not a picture that can be shown; PNG, JPEG, GIF and WebP are",
+            path.display()
+        )
+    })?;
+    Ok(Part::Image {
+        media_type: media_type.into(),
+        data: STANDARD.encode(bytes),
+    })
 }
 
 /// The media type by the first bytes, whatever the file is called.

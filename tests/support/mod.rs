@@ -155,7 +155,11 @@ impl Agent {
         fs::create_dir_all(git.join("objects")).expect("objects");
         fs::create_dir_all(git.join("refs/heads")).expect("refs");
         fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("HEAD");
-        fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n").expect("config");
+        fs::write(
+            git.join("config"),
+            "[core]\n\trepositoryformatversion = 0\n",
+        )
+        .expect("config");
         self
     }
 
@@ -165,31 +169,53 @@ impl Agent {
 
     /// `interpreter exec --skip-git-repo-check PROMPT`.
     pub fn run(self, prompt: &str) -> Run {
-        self.start(&["exec", "--skip-git-repo-check"], Some(prompt)).finish()
+        self.start(&["exec", "--skip-git-repo-check"], Some(prompt))
+            .finish()
     }
 
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
         if self.provider_flags {
-            let set = |key: &str, value: String| ["-c".to_owned(), format!("model_providers.mock.{key}={value:?}")];
-            self.args.extend(set("base_url", format!("http://127.0.0.1:{}/v1", server.port())));
+            let set = |key: &str, value: String| {
+                [
+                    "-c".to_owned(),
+                    format!("model_providers.mock.{key}={value:?}"),
+                ]
+            };
+            self.args.extend(set(
+                "base_url",
+                format!("http://127.0.0.1:{}/v1", server.port()),
+            ));
             self.args.extend(set("wire_api", self.wire.clone()));
         }
-        let config = config_file(&self.wire, server.port(), self.harness.as_deref(), &self.config);
+        let config = config_file(
+            &self.wire,
+            server.port(),
+            self.harness.as_deref(),
+            &self.config,
+        );
         fs::write(self.home.path().join("home/config.toml"), config).expect("a config");
         let input = match (self.stdin_pipe, self.stdin) {
             (Some(pipe), _) => Input::Pipe(pipe),
             (None, Some(bytes)) => Input::Bytes(bytes),
             (None, None) => Input::Nothing,
         };
-        Running::spawn(self.home, server, subcommand, &self.args, prompt, input, &self.env, self.limit)
+        Running::spawn(
+            self.home, server, subcommand, &self.args, prompt, input, &self.env, self.limit,
+        )
     }
 }
 
 fn config_file(wire: &str, port: u16, harness: Option<&str>, more: &str) -> String {
-    let base = if wire == "ollama" { format!("http://127.0.0.1:{port}") } else { format!("http://127.0.0.1:{port}/v1") };
-    let harness = harness.map(|h| format!("harness = \"{h}\"\n")).unwrap_or_default();
+    let base = if wire == "ollama" {
+        format!("http://127.0.0.1:{port}")
+    } else {
+        format!("http://127.0.0.1:{port}/v1")
+    };
+    let harness = harness
+        .map(|h| format!("harness = \"{h}\"\n"))
+        .unwrap_or_default();
     format!(
         "model = \"mock\"\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{harness}{more}\n\
          [model_providers.mock]\nname = \"mock\"\nbase_url = \"{base}\"\nwire_api = \"{wire}\"\n"
@@ -261,7 +287,13 @@ impl Running {
                 let _ = pipe.write_all(&bytes);
             });
         }
-        Running { home, server, child, began, limit }
+        Running {
+            home,
+            server,
+            child,
+            began,
+            limit,
+        }
     }
 
     /// Waits until the server has seen so many generating requests.
@@ -276,13 +308,18 @@ impl Running {
     /// Sends a signal by its number.
     #[cfg(unix)]
     pub fn signal(&self, number: i32) {
-        let status = Command::new("kill").arg(format!("-{number}")).arg(self.child.id().to_string()).status();
+        let status = Command::new("kill")
+            .arg(format!("-{number}"))
+            .arg(self.child.id().to_string())
+            .status();
         assert!(status.expect("kill is there").success());
     }
 
     /// Waits for the end, at most the limit.
     pub fn finish(mut self) -> Run {
-        fn reader(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<String> {
+        fn reader(
+            mut pipe: impl std::io::Read + Send + 'static,
+        ) -> std::thread::JoinHandle<String> {
             std::thread::spawn(move || {
                 let mut bytes = Vec::new();
                 let _ = pipe.read_to_end(&mut bytes);
@@ -298,14 +335,20 @@ impl Running {
             }
             if self.began.elapsed() > self.limit {
                 let _ = self.child.kill();
-                panic!("the run took longer than {:?}; stderr:\n{}", self.limit, err.join().unwrap_or_default());
+                panic!(
+                    "the run took longer than {:?}; stderr:\n{}",
+                    self.limit,
+                    err.join().unwrap_or_default()
+                );
             }
             std::thread::sleep(Duration::from_millis(5));
         };
         #[cfg(unix)]
         let code = {
             use std::os::unix::process::ExitStatusExt;
-            status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+            status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
         };
         #[cfg(not(unix))]
         let code = status.code().unwrap_or(-1);
@@ -313,7 +356,9 @@ impl Running {
             home: self.home,
             server: self.server,
             code,
-            stdout: out.map(|o| o.join().expect("stdout was read")).unwrap_or_default(),
+            stdout: out
+                .map(|o| o.join().expect("stdout was read"))
+                .unwrap_or_default(),
             stderr: err.join().expect("stderr was read"),
             took: self.began.elapsed(),
         }
@@ -336,7 +381,11 @@ impl Run {
     }
 
     pub fn expect_exit(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "exit code; stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code, code,
+            "exit code; stdout:\n{}\nstderr:\n{}",
+            self.stdout, self.stderr
+        );
         self
     }
 
@@ -346,31 +395,55 @@ impl Run {
     }
 
     pub fn expect_stderr(self, part: &str) -> Self {
-        assert!(self.stderr.contains(part), "`{part}` is not in stderr:\n{}", self.stderr);
+        assert!(
+            self.stderr.contains(part),
+            "`{part}` is not in stderr:\n{}",
+            self.stderr
+        );
         self
     }
 
     pub fn expect_file(self, path: &str, content: &str) -> Self {
         let found = fs::read_to_string(self.workspace().join(path));
-        assert_eq!(found.ok().as_deref(), Some(content), "{path}; stderr:\n{}", self.stderr);
+        assert_eq!(
+            found.ok().as_deref(),
+            Some(content),
+            "{path}; stderr:\n{}",
+            self.stderr
+        );
         self
     }
 
     pub fn expect_no_file(self, path: &str) -> Self {
-        assert!(!self.workspace().join(path).exists(), "{path} exists; stderr:\n{}", self.stderr);
+        assert!(
+            !self.workspace().join(path).exists(),
+            "{path} exists; stderr:\n{}",
+            self.stderr
+        );
         self
     }
 
     pub fn expect_requests(self, n: usize) -> Self {
-        assert_eq!(self.server.requests().len(), n, "requests; stderr:\n{}", self.stderr);
+        assert_eq!(
+            self.server.requests().len(),
+            n,
+            "requests; stderr:\n{}",
+            self.stderr
+        );
         self
     }
 
     /// Checks the body of the n-th generating request, from 1.
     pub fn expect_request(self, n: usize, check: impl Fn(&Value) -> bool) -> Self {
         let requests = self.server.requests();
-        let body = requests.get(n - 1).unwrap_or_else(|| panic!("only {} requests; stderr:\n{}", requests.len(), self.stderr));
-        assert!(check(&body.body), "request {n}:\n{}", serde_json::to_string_pretty(&body.body).unwrap_or_default());
+        let body = requests.get(n - 1).unwrap_or_else(|| {
+            panic!("only {} requests; stderr:\n{}", requests.len(), self.stderr)
+        });
+        assert!(
+            check(&body.body),
+            "request {n}:\n{}",
+            serde_json::to_string_pretty(&body.body).unwrap_or_default()
+        );
         self
     }
 
@@ -381,7 +454,17 @@ impl Run {
 
     /// Runs the binary again in the same home with the rest of the script.
     pub fn again(self, subcommand: &[&str], prompt: Option<&str>) -> Run {
-        Running::spawn(self.home, self.server, subcommand, &[], prompt, Input::Nothing, &[], Duration::from_secs(60)).finish()
+        Running::spawn(
+            self.home,
+            self.server,
+            subcommand,
+            &[],
+            prompt,
+            Input::Nothing,
+            &[],
+            Duration::from_secs(60),
+        )
+        .finish()
     }
 
     /// The one session file.

@@ -42,17 +42,26 @@ pub enum Deed {
 
 /// The model answers.
 pub fn say(text: &str) -> Step {
-    Step { text: text.into(), ..Step::default() }
+    Step {
+        text: text.into(),
+        ..Step::default()
+    }
 }
 
 /// The model thinks and says nothing.
 pub fn think(text: &str) -> Step {
-    Step { reasoning: text.into(), ..Step::default() }
+    Step {
+        reasoning: text.into(),
+        ..Step::default()
+    }
 }
 
 /// The model calls a tool by name.
 pub fn call(name: &str, arguments: Value) -> Step {
-    Step { calls: vec![Call::Raw(name.into(), arguments)], ..Step::default() }
+    Step {
+        calls: vec![Call::Raw(name.into(), arguments)],
+        ..Step::default()
+    }
 }
 
 /// The model runs a command.
@@ -77,16 +86,25 @@ pub fn edit(path: &str, old: &str, new: &str) -> Step {
 
 /// The server answers with an error.
 pub fn fail(status: u16, body: &str) -> Step {
-    Step { status: Some((status, body.into())), ..Step::default() }
+    Step {
+        status: Some((status, body.into())),
+        ..Step::default()
+    }
 }
 
 /// The server sends exactly this.
 pub fn raw(stream: &[&str]) -> Step {
-    Step { raw: Some(stream.iter().map(|s| s.to_string()).collect()), ..Step::default() }
+    Step {
+        raw: Some(stream.iter().map(|s| s.to_string()).collect()),
+        ..Step::default()
+    }
 }
 
 fn deed(deed: Deed) -> Step {
-    Step { calls: vec![Call::Deed(deed)], ..Step::default() }
+    Step {
+        calls: vec![Call::Deed(deed)],
+        ..Step::default()
+    }
 }
 
 impl Step {
@@ -130,7 +148,10 @@ impl Step {
             match call {
                 Call::Raw(name, arguments) => calls.push((name.clone(), arguments.clone())),
                 Call::Deed(deed) if tools.is_empty() => {
-                    text.push_str(&format!("\n```mswea_bash_command\n{}\n```", as_command(deed)));
+                    text.push_str(&format!(
+                        "\n```mswea_bash_command\n{}\n```",
+                        as_command(deed)
+                    ));
                 }
                 Call::Deed(deed) => calls.push(as_call(deed, tools)),
             }
@@ -143,46 +164,91 @@ fn as_command(deed: &Deed) -> String {
     match deed {
         Deed::Sh(command) => command.clone(),
         Deed::Read(path) => format!("cat {path}"),
-        Deed::Write(path, content) => format!("cat > {path} <<'EOF_FILE'\n{}\nEOF_FILE", content.trim_end_matches('\n')),
+        Deed::Write(path, content) => format!(
+            "cat > {path} <<'EOF_FILE'\n{}\nEOF_FILE",
+            content.trim_end_matches('\n')
+        ),
         Deed::Edit(path, old, new) => {
-            let program = format!("p={path:?}; s=open(p).read(); assert s.count({old:?})==1; open(p,'w').write(s.replace({old:?},{new:?}))");
+            let program = format!(
+                "p={path:?}; s=open(p).read(); assert s.count({old:?})==1; open(p,'w').write(s.replace({old:?},{new:?}))"
+            );
             format!("python3 - <<'EOF_EDIT'\n{program}\nEOF_EDIT")
         }
     }
 }
 
 fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
-    let pick = |names: &[&str]| names.iter().find_map(|n| tools.iter().find(|(t, _)| t == n)).cloned();
+    let pick = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|n| tools.iter().find(|(t, _)| t == n))
+            .cloned()
+    };
     let key = |schema: &Value, keys: &[&str]| {
-        keys.iter().find(|k| schema["properties"].get(**k).is_some()).unwrap_or(&keys[0]).to_string()
+        keys.iter()
+            .find(|k| schema["properties"].get(**k).is_some())
+            .unwrap_or(&keys[0])
+            .to_string()
     };
     match deed {
         Deed::Sh(command) => {
-            let (name, schema) = pick(&["exec_command", "run_shell_command", "bash"]).expect("a shell tool");
+            let (name, schema) =
+                pick(&["exec_command", "run_shell_command", "bash"]).expect("a shell tool");
             (name, json!({key(&schema, &["command", "cmd"]): command}))
         }
         Deed::Read(path) => match (pick(&["read_file"]), pick(&["str_replace_editor"])) {
-            (Some((name, schema)), _) => (name, json!({key(&schema, &["file_path", "path"]): path})),
+            (Some((name, schema)), _) => {
+                (name, json!({key(&schema, &["file_path", "path"]): path}))
+            }
             (_, Some((name, _))) => (name, json!({"command": "view", "path": path})),
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
-        Deed::Write(path, content) => match (pick(&["write_file"]), pick(&["str_replace_editor"]), pick(&["apply_patch"])) {
-            (Some((name, schema)), ..) => (name, json!({key(&schema, &["file_path", "path"]): path, "content": content})),
-            (_, Some((name, _)), _) => (name, json!({"command": "create", "path": path, "file_text": content})),
+        Deed::Write(path, content) => match (
+            pick(&["write_file"]),
+            pick(&["str_replace_editor"]),
+            pick(&["apply_patch"]),
+        ) {
+            (Some((name, schema)), ..) => (
+                name,
+                json!({key(&schema, &["file_path", "path"]): path, "content": content}),
+            ),
+            (_, Some((name, _)), _) => (
+                name,
+                json!({"command": "create", "path": path, "file_text": content}),
+            ),
             (_, _, Some((name, _))) => {
                 let lines: String = content.lines().map(|l| format!("+{l}\n")).collect();
-                (name, json!({"input": format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch")}))
+                (
+                    name,
+                    json!({"input": format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch")}),
+                )
             }
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
-        Deed::Edit(path, old, new) => match (pick(&["edit"]), pick(&["str_replace_editor"]), pick(&["apply_patch"])) {
-            (Some((name, schema)), ..) => {
-                (name, json!({key(&schema, &["file_path", "path"]): path, "old_string": old, "new_string": new}))
-            }
-            (_, Some((name, _)), _) => (name, json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new})),
+        Deed::Edit(path, old, new) => match (
+            pick(&["edit"]),
+            pick(&["str_replace_editor"]),
+            pick(&["apply_patch"]),
+        ) {
+            (Some((name, schema)), ..) => (
+                name,
+                json!({key(&schema, &["file_path", "path"]): path, "old_string": old, "new_string": new}),
+            ),
+            (_, Some((name, _)), _) => (
+                name,
+                json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new}),
+            ),
             (_, _, Some((name, _))) => {
-                let lines = |sign: char, text: &str| text.lines().map(|l| format!("{sign}{l}\n")).collect::<String>();
-                let patch = format!("*** Begin Patch\n*** Update File: {path}\n@@\n{}{}*** End Patch", lines('-', old), lines('+', new));
+                let lines = |sign: char, text: &str| {
+                    text.lines()
+                        .map(|l| format!("{sign}{l}\n"))
+                        .collect::<String>()
+                };
+                let patch = format!(
+                    "*** Begin Patch\n*** Update File: {path}\n@@\n{}{}*** End Patch",
+                    lines('-', old),
+                    lines('+', new)
+                );
                 (name, json!({"input": patch}))
             }
             _ => as_call(&Deed::Sh(as_command(deed)), tools),

@@ -48,14 +48,30 @@ pub struct Server {
     shared: Arc<Mutex<Shared>>,
 }
 
-const GENERATING: [&str; 4] = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/api/chat"];
+const GENERATING: [&str; 4] = [
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/api/chat",
+];
 
 impl Server {
     pub fn start(kind: Kind, window: u32, steps: Vec<Step>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Shared { steps, at: 0, requests: Vec::new(), paths: Vec::new(), clients_that_left: 0 };
-        let server = Server { port, kind, window, shared: Arc::new(Mutex::new(shared)) };
+        let shared = Shared {
+            steps,
+            at: 0,
+            requests: Vec::new(),
+            paths: Vec::new(),
+            clients_that_left: 0,
+        };
+        let server = Server {
+            port,
+            kind,
+            window,
+            shared: Arc::new(Mutex::new(shared)),
+        };
         let handler = server.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -91,20 +107,32 @@ impl Server {
                 return None;
             }
             let mut words = line.split_whitespace();
-            let (method, path) = (words.next()?.to_owned(), words.next()?.split('?').next()?.to_owned());
+            let (method, path) = (
+                words.next()?.to_owned(),
+                words.next()?.split('?').next()?.to_owned(),
+            );
             let mut headers = Vec::new();
             loop {
                 let mut line = String::new();
                 reader.read_line(&mut line).ok()?;
-                let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+                let Some((name, value)) = line.trim_end().split_once(": ") else {
+                    break;
+                };
                 headers.push((name.to_lowercase(), value.to_owned()));
             }
-            let length = headers.iter().find(|(n, _)| n == "content-length").and_then(|(_, v)| v.parse().ok()).unwrap_or(0);
+            let length = headers
+                .iter()
+                .find(|(n, _)| n == "content-length")
+                .and_then(|(_, v)| v.parse().ok())
+                .unwrap_or(0);
             let mut body = vec![0; length];
             reader.read_exact(&mut body).ok()?;
             self.shared.lock().ok()?.paths.push(path.clone());
             let json: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            if method == "POST" && GENERATING.contains(&path.as_str()) && json["messages"] != json!([]) {
+            if method == "POST"
+                && GENERATING.contains(&path.as_str())
+                && json["messages"] != json!([])
+            {
                 self.generate(&mut stream, path, headers, json, length)?;
                 return None;
             }
@@ -121,9 +149,18 @@ impl Server {
         };
         match (kind, path) {
             (Kind::Ollama, "/api/version") => (200, json!({"version": "0.33.0"})),
-            (Kind::Ollama, "/api/tags") => (200, json!({"models": [{"name": "mock", "model": "mock", "size": 1, "details": {"family": "mock"}}]})),
-            (Kind::Ollama, "/api/ps") => (200, json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]})),
-            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (404, json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))})),
+            (Kind::Ollama, "/api/tags") => (
+                200,
+                json!({"models": [{"name": "mock", "model": "mock", "size": 1, "details": {"family": "mock"}}]}),
+            ),
+            (Kind::Ollama, "/api/ps") => (
+                200,
+                json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]}),
+            ),
+            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (
+                404,
+                json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
+            ),
             (Kind::Ollama, "/api/show") => (
                 200,
                 json!({"capabilities": tools, "details": {"family": "mock"},
@@ -135,20 +172,37 @@ impl Server {
                     "chat_template_caps": {"supports_tools": true, "supports_tool_calls": true}}),
             ),
             (Kind::LlamaServer, "/health") => (200, json!({"status": "ok"})),
-            (Kind::LlamaServer, "/v1/models") => {
-                (200, json!({"object": "list", "data": [{"id": "mock", "owned_by": "llamacpp", "meta": {"n_ctx": self.window, "n_ctx_train": 131_072}}]}))
-            }
+            (Kind::LlamaServer, "/v1/models") => (
+                200,
+                json!({"object": "list", "data": [{"id": "mock", "owned_by": "llamacpp", "meta": {"n_ctx": self.window, "n_ctx_train": 131_072}}]}),
+            ),
             (Kind::Vllm, "/version") => (200, json!({"version": "0.31.0"})),
-            (Kind::Vllm, "/v1/models") => (200, json!({"data": [{"id": "mock", "owned_by": "vllm", "max_model_len": self.window}]})),
+            (Kind::Vllm, "/v1/models") => (
+                200,
+                json!({"data": [{"id": "mock", "owned_by": "vllm", "max_model_len": self.window}]}),
+            ),
             (_, "/v1/models") => (200, json!({"object": "list", "data": [model]})),
             _ => (404, json!({"error": {"message": "not found"}})),
         }
     }
 
-    fn generate(&self, stream: &mut TcpStream, path: String, headers: Vec<(String, String)>, body: Value, bytes: usize) -> Option<()> {
+    fn generate(
+        &self,
+        stream: &mut TcpStream,
+        path: String,
+        headers: Vec<(String, String)>,
+        body: Value,
+        bytes: usize,
+    ) -> Option<()> {
         let step = {
             let mut shared = self.shared.lock().ok()?;
-            shared.requests.push(Recorded { path: path.clone(), headers, body: body.clone(), bytes, at: Instant::now() });
+            shared.requests.push(Recorded {
+                path: path.clone(),
+                headers,
+                body: body.clone(),
+                bytes,
+                at: Instant::now(),
+            });
             let at = shared.at.min(shared.steps.len().saturating_sub(1));
             shared.at += 1;
             shared.steps.get(at).cloned()?
@@ -174,11 +228,26 @@ impl Server {
                 _ => chat(&step, &text, &calls, usage),
             },
         };
-        let kind = if path == "/api/chat" { "application/x-ndjson" } else { "text/event-stream" };
-        write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n").ok()?;
-        let send = if step.cut { chunks.len().saturating_sub(1) } else { chunks.len() };
+        let kind = if path == "/api/chat" {
+            "application/x-ndjson"
+        } else {
+            "text/event-stream"
+        };
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        .ok()?;
+        let send = if step.cut {
+            chunks.len().saturating_sub(1)
+        } else {
+            chunks.len()
+        };
         for chunk in &chunks[..send] {
-            if write!(stream, "{:x}\r\n{chunk}\r\n", chunk.len()).and_then(|()| stream.flush()).is_err() {
+            if write!(stream, "{:x}\r\n{chunk}\r\n", chunk.len())
+                .and_then(|()| stream.flush())
+                .is_err()
+            {
                 self.shared.lock().ok()?.clients_that_left += 1;
                 return None;
             }
@@ -213,26 +282,65 @@ fn data(value: &Value) -> String {
 }
 
 fn event(value: &Value) -> String {
-    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
+    format!(
+        "event: {}\ndata: {value}\n\n",
+        value["type"].as_str().unwrap_or_default()
+    )
 }
 
 /// Pieces of a text, a few characters each, so that every reader meets cuts.
 fn pieces(text: &str) -> Vec<String> {
-    text.chars().collect::<Vec<_>>().chunks(7).map(|c| c.iter().collect()).collect()
+    text.chars()
+        .collect::<Vec<_>>()
+        .chunks(7)
+        .map(|c| c.iter().collect())
+        .collect()
 }
 
-fn chat(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
-    let chunk = |delta: Value, finish: Value| data(&json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}));
-    let mut out = vec![chunk(json!({"role": "assistant", "content": null}), Value::Null)];
-    out.extend(pieces(&step.reasoning).iter().map(|p| chunk(json!({"reasoning_content": p}), Value::Null)));
-    out.extend(pieces(text).iter().map(|p| chunk(json!({"content": p}), Value::Null)));
+fn chat(
+    step: &Step,
+    text: &str,
+    calls: &[(String, Value)],
+    (prompt, cached, output): (u64, u64, u64),
+) -> Vec<String> {
+    let chunk = |delta: Value, finish: Value| {
+        data(
+            &json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}),
+        )
+    };
+    let mut out = vec![chunk(
+        json!({"role": "assistant", "content": null}),
+        Value::Null,
+    )];
+    out.extend(
+        pieces(&step.reasoning)
+            .iter()
+            .map(|p| chunk(json!({"reasoning_content": p}), Value::Null)),
+    );
+    out.extend(
+        pieces(text)
+            .iter()
+            .map(|p| chunk(json!({"content": p}), Value::Null)),
+    );
     for (index, (name, arguments)) in calls.iter().enumerate() {
         let id = format!("call_{}", uuid_like(index));
         out.push(chunk(json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}]}), Value::Null));
         let arguments = argument_text(arguments);
-        out.extend(pieces(&arguments).iter().map(|p| chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": p}}]}), Value::Null)));
+        out.extend(pieces(&arguments).iter().map(|p| {
+            chunk(
+                json!({"tool_calls": [{"index": index, "function": {"arguments": p}}]}),
+                Value::Null,
+            )
+        }));
     }
-    out.push(chunk(json!({}), json!(if calls.is_empty() { "stop" } else { "tool_calls" })));
+    out.push(chunk(
+        json!({}),
+        json!(if calls.is_empty() {
+            "stop"
+        } else {
+            "tool_calls"
+        }),
+    ));
     out.push(data(&json!({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output, "prompt_tokens_details": {"cached_tokens": cached}}})));
     out.push("data: [DONE]\n\n".into());
     if step.cut {
@@ -242,8 +350,15 @@ fn chat(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, out
     out
 }
 
-fn responses(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
-    let mut out = vec![event(&json!({"type": "response.created", "response": {"id": "r", "status": "in_progress"}}))];
+fn responses(
+    step: &Step,
+    text: &str,
+    calls: &[(String, Value)],
+    (prompt, cached, output): (u64, u64, u64),
+) -> Vec<String> {
+    let mut out = vec![event(
+        &json!({"type": "response.created", "response": {"id": "r", "status": "in_progress"}}),
+    )];
     let mut items = Vec::new();
     if !step.reasoning.is_empty() {
         items.push(json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": step.reasoning}]}));
@@ -259,36 +374,73 @@ fn responses(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached
         if item["type"] == "message" {
             out.extend(pieces(text).iter().map(|p| event(&json!({"type": "response.output_text.delta", "output_index": index, "item_id": item["id"], "content_index": 0, "delta": p}))));
         }
-        out.push(event(&json!({"type": "response.output_item.done", "output_index": index, "item": item})));
+        out.push(event(
+            &json!({"type": "response.output_item.done", "output_index": index, "item": item}),
+        ));
     }
     out.push(event(&json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": items,
         "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0}}}})));
     out
 }
 
-fn messages(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached, output): (u64, u64, u64)) -> Vec<String> {
+fn messages(
+    step: &Step,
+    text: &str,
+    calls: &[(String, Value)],
+    (prompt, cached, output): (u64, u64, u64),
+) -> Vec<String> {
     let usage = json!({"input_tokens": prompt - cached, "cache_read_input_tokens": cached, "output_tokens": 1});
-    let mut out = vec![event(&json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usage}}))];
+    let mut out = vec![event(
+        &json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usage}}),
+    )];
     let mut index = 0;
-    let mut block = |start: Value, deltas: Vec<Value>, out: &mut Vec<String>| {
-        out.push(event(&json!({"type": "content_block_start", "index": index, "content_block": start})));
-        out.extend(deltas.iter().map(|d| event(&json!({"type": "content_block_delta", "index": index, "delta": d}))));
-        out.push(event(&json!({"type": "content_block_stop", "index": index})));
-        index += 1;
-    };
+    let mut block =
+        |start: Value, deltas: Vec<Value>, out: &mut Vec<String>| {
+            out.push(event(
+                &json!({"type": "content_block_start", "index": index, "content_block": start}),
+            ));
+            out.extend(deltas.iter().map(|d| {
+                event(&json!({"type": "content_block_delta", "index": index, "delta": d}))
+            }));
+            out.push(event(
+                &json!({"type": "content_block_stop", "index": index}),
+            ));
+            index += 1;
+        };
     if !step.reasoning.is_empty() {
-        let deltas = vec![json!({"type": "thinking_delta", "thinking": step.reasoning}), json!({"type": "signature_delta", "signature": "sig"})];
-        block(json!({"type": "thinking", "thinking": "", "signature": ""}), deltas, &mut out);
+        let deltas = vec![
+            json!({"type": "thinking_delta", "thinking": step.reasoning}),
+            json!({"type": "signature_delta", "signature": "sig"}),
+        ];
+        block(
+            json!({"type": "thinking", "thinking": "", "signature": ""}),
+            deltas,
+            &mut out,
+        );
     }
     if !text.is_empty() {
-        let deltas = pieces(text).iter().map(|p| json!({"type": "text_delta", "text": p})).collect();
+        let deltas = pieces(text)
+            .iter()
+            .map(|p| json!({"type": "text_delta", "text": p}))
+            .collect();
         block(json!({"type": "text", "text": ""}), deltas, &mut out);
     }
     for (n, (name, arguments)) in calls.iter().enumerate() {
-        let deltas = pieces(&argument_text(arguments)).iter().map(|p| json!({"type": "input_json_delta", "partial_json": p})).collect();
-        block(json!({"type": "tool_use", "id": format!("toolu_{}", uuid_like(n)), "name": name, "input": {}}), deltas, &mut out);
+        let deltas = pieces(&argument_text(arguments))
+            .iter()
+            .map(|p| json!({"type": "input_json_delta", "partial_json": p}))
+            .collect();
+        block(
+            json!({"type": "tool_use", "id": format!("toolu_{}", uuid_like(n)), "name": name, "input": {}}),
+            deltas,
+            &mut out,
+        );
     }
-    let stop = if calls.is_empty() { "end_turn" } else { "tool_use" };
+    let stop = if calls.is_empty() {
+        "end_turn"
+    } else {
+        "tool_use"
+    };
     out.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})));
     out.push(event(&json!({"type": "message_stop"})));
     if step.cut {
@@ -297,10 +449,27 @@ fn messages(step: &Step, text: &str, calls: &[(String, Value)], (prompt, cached,
     out
 }
 
-fn ollama(step: &Step, text: &str, calls: &[(String, Value)], (prompt, _, output): (u64, u64, u64)) -> Vec<String> {
-    let row = |message: Value| format!("{}\n", json!({"model": "mock", "message": message, "done": false}));
-    let mut out: Vec<String> = pieces(&step.reasoning).iter().map(|p| row(json!({"role": "assistant", "content": "", "thinking": p}))).collect();
-    out.extend(pieces(text).iter().map(|p| row(json!({"role": "assistant", "content": p}))));
+fn ollama(
+    step: &Step,
+    text: &str,
+    calls: &[(String, Value)],
+    (prompt, _, output): (u64, u64, u64),
+) -> Vec<String> {
+    let row = |message: Value| {
+        format!(
+            "{}\n",
+            json!({"model": "mock", "message": message, "done": false})
+        )
+    };
+    let mut out: Vec<String> = pieces(&step.reasoning)
+        .iter()
+        .map(|p| row(json!({"role": "assistant", "content": "", "thinking": p})))
+        .collect();
+    out.extend(
+        pieces(text)
+            .iter()
+            .map(|p| row(json!({"role": "assistant", "content": p}))),
+    );
     for (name, arguments) in calls {
         out.push(row(json!({"role": "assistant", "content": "", "tool_calls": [{"function": {"name": name, "arguments": arguments}}]})));
     }
@@ -314,7 +483,9 @@ fn ollama(step: &Step, text: &str, calls: &[(String, Value)], (prompt, _, output
 
 /// Arguments are an object, or a text that is sent as it is.
 fn argument_text(arguments: &Value) -> String {
-    arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
+    arguments
+        .as_str()
+        .map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
 /// An id that is new in every reply.

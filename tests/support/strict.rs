@@ -8,9 +8,20 @@ pub fn tools(body: &Value) -> Vec<(String, Value)> {
     let list = body["tools"].as_array().cloned().unwrap_or_default();
     list.iter()
         .map(|t| {
-            let inner = if t["function"].is_object() { &t["function"] } else { t };
-            let schema = if inner["parameters"].is_object() { &inner["parameters"] } else { &inner["input_schema"] };
-            (inner["name"].as_str().unwrap_or_default().to_owned(), schema.clone())
+            let inner = if t["function"].is_object() {
+                &t["function"]
+            } else {
+                t
+            };
+            let schema = if inner["parameters"].is_object() {
+                &inner["parameters"]
+            } else {
+                &inner["input_schema"]
+            };
+            (
+                inner["name"].as_str().unwrap_or_default().to_owned(),
+                schema.clone(),
+            )
         })
         .collect()
 }
@@ -28,14 +39,28 @@ pub fn all_text(value: &Value) -> String {
 /// The conversation of a request as a sequence of parts, for the prefix rule: role and content of
 /// each piece, cache marks aside. System text and tools come first.
 pub fn parts(path: &str, body: &Value) -> Vec<String> {
-    let mut out = vec![strip_marks(&body["system"]).to_string(), body["instructions"].to_string(), body["tools"].to_string()];
-    let list = if path == "/v1/responses" { &body["input"] } else { &body["messages"] };
+    let mut out = vec![
+        strip_marks(&body["system"]).to_string(),
+        body["instructions"].to_string(),
+        body["tools"].to_string(),
+    ];
+    let list = if path == "/v1/responses" {
+        &body["input"]
+    } else {
+        &body["messages"]
+    };
     for message in list.as_array().into_iter().flatten() {
-        let role = message["role"].as_str().unwrap_or_else(|| message["type"].as_str().unwrap_or_default());
+        let role = message["role"]
+            .as_str()
+            .unwrap_or_else(|| message["type"].as_str().unwrap_or_default());
         match &message["content"] {
-            Value::Array(content) => out.extend(content.iter().map(|c| format!("{role} {}", strip_marks(c)))),
+            Value::Array(content) => {
+                out.extend(content.iter().map(|c| format!("{role} {}", strip_marks(c))))
+            }
             // Neighbouring texts of one role are joined by the wire; a blank line divides them.
-            Value::String(text) if role == "user" => out.extend(text.split("\n\n").map(|t| format!("user {t}"))),
+            Value::String(text) if role == "user" => {
+                out.extend(text.split("\n\n").map(|t| format!("user {t}")))
+            }
             _ => out.push(format!("{role} {message}")),
         }
         if message["content"].is_string() && role == "assistant" {
@@ -60,7 +85,11 @@ fn strip_marks(value: &Value) -> Value {
 /// Refuses what the real servers of a wire refuse.
 pub fn check(path: &str, body: &Value) -> Result<(), String> {
     for (name, schema) in tools(body) {
-        let legal = !name.is_empty() && name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let legal = !name.is_empty()
+            && name.len() <= 64
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if !legal {
             return Err(format!("tool name `{name}`"));
         }
@@ -105,7 +134,9 @@ fn chat(body: &Value, ollama: bool) -> Result<(), String> {
                 for call in m["tool_calls"].as_array().into_iter().flatten() {
                     let arguments = &call["function"]["arguments"];
                     let object = match arguments {
-                        Value::String(text) if !ollama => serde_json::from_str::<Value>(text).is_ok_and(|v| v.is_object()),
+                        Value::String(text) if !ollama => {
+                            serde_json::from_str::<Value>(text).is_ok_and(|v| v.is_object())
+                        }
                         other => ollama && other.is_object(),
                     };
                     if !object {
@@ -118,7 +149,9 @@ fn chat(body: &Value, ollama: bool) -> Result<(), String> {
                     return Err(format!("message {at} of the assistant is empty"));
                 }
             }
-            "user" if at > 0 && messages[at - 1]["role"] == "user" => return Err(format!("message {at} is a second user message in a row")),
+            "user" if at > 0 && messages[at - 1]["role"] == "user" => {
+                return Err(format!("message {at} is a second user message in a row"));
+            }
             _ => {}
         }
     }
@@ -143,12 +176,20 @@ fn responses(body: &Value) -> Result<(), String> {
                 }
                 open.insert(item["call_id"].to_string());
             }
-            "function_call_output" if !open.remove(&item["call_id"].to_string()) => return Err("an output without its call".into()),
-            "message" if !open.is_empty() => return Err("a message between a call and its output".into()),
+            "function_call_output" if !open.remove(&item["call_id"].to_string()) => {
+                return Err("an output without its call".into());
+            }
+            "message" if !open.is_empty() => {
+                return Err("a message between a call and its output".into());
+            }
             _ => {}
         }
     }
-    if open.is_empty() { Ok(()) } else { Err(format!("no output for {open:?}")) }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no output for {open:?}"))
+    }
 }
 
 fn messages(body: &Value) -> Result<(), String> {
@@ -160,8 +201,13 @@ fn messages(body: &Value) -> Result<(), String> {
     for (at, m) in messages.iter().enumerate() {
         let role = m["role"].as_str().unwrap_or_default();
         // Neighbouring messages of the user are legal; neighbouring ones of the assistant are not.
-        let before = at.checked_sub(1).map_or("assistant", |n| messages[n]["role"].as_str().unwrap_or_default());
-        if !["user", "assistant"].contains(&role) || (role == "assistant" && before == role) || (at == 0 && role != "user") {
+        let before = at.checked_sub(1).map_or("assistant", |n| {
+            messages[n]["role"].as_str().unwrap_or_default()
+        });
+        if !["user", "assistant"].contains(&role)
+            || (role == "assistant" && before == role)
+            || (at == 0 && role != "user")
+        {
             return Err(format!("message {at} has role {role}"));
         }
         let blocks = m["content"].as_array().cloned().unwrap_or_default();
@@ -171,9 +217,13 @@ fn messages(body: &Value) -> Result<(), String> {
         let mut seen_text = false;
         for block in &blocks {
             match block["type"].as_str().unwrap_or_default() {
-                "text" if block["text"].as_str().is_none_or(|t| t.trim().is_empty()) => return Err(format!("an empty text block in message {at}")),
+                "text" if block["text"].as_str().is_none_or(|t| t.trim().is_empty()) => {
+                    return Err(format!("an empty text block in message {at}"));
+                }
                 "text" => seen_text = true,
-                "tool_result" if seen_text => return Err(format!("a tool_result after text in message {at}")),
+                "tool_result" if seen_text => {
+                    return Err(format!("a tool_result after text in message {at}"));
+                }
                 "tool_result" => {
                     let id = block["tool_use_id"].as_str().unwrap_or_default();
                     if !open.iter().any(|o| o == id) {
@@ -198,6 +248,13 @@ fn messages(body: &Value) -> Result<(), String> {
 }
 
 fn last_is(messages: &[Value], roles: &[&str]) -> Result<(), String> {
-    let role = messages.last().and_then(|m| m["role"].as_str()).unwrap_or_default();
-    if roles.contains(&role) { Ok(()) } else { Err(format!("the last message has role `{role}`")) }
+    let role = messages
+        .last()
+        .and_then(|m| m["role"].as_str())
+        .unwrap_or_default();
+    if roles.contains(&role) {
+        Ok(())
+    } else {
+        Err(format!("the last message has role `{role}`"))
+    }
 }

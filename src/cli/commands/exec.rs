@@ -24,20 +24,45 @@ use std::path::Path;
 ///
 /// # Errors
 /// One sentence with its exit code.
-pub fn run(prompt: &Prompt, resume: Option<&args::Session>, exec: bool, options: &Options) -> Result<u8, Failure> {
+pub fn run(
+    prompt: &Prompt,
+    resume: Option<&args::Session>,
+    exec: bool,
+    options: &Options,
+) -> Result<u8, Failure> {
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let interactive = !exec && !options.json && terminal && *prompt != Prompt::Stdin;
-    let signals = Signals::install(!interactive).map_err(|e| format!("signals cannot be handled: {e}"))?;
+    let signals =
+        Signals::install(!interactive).map_err(|e| format!("signals cannot be handled: {e}"))?;
     // A parent that pipes a task in is read before anything can fail, so that it meets no broken pipe.
-    let text = if interactive { typed(prompt) } else { task(prompt, &signals)? };
+    let text = if interactive {
+        typed(prompt)
+    } else {
+        task(prompt, &signals)?
+    };
     let setup = Setup::load(options)?;
     let in_git = git::facts(&setup.cwd).is_some();
     if exec && !in_git && !options.skip_git_repo_check {
-        return Err(format!("{} is not inside a git repository; --skip-git-repo-check allows that", setup.cwd.display()).into());
+        return Err(format!(
+            "{} is not inside a git repository; --skip-git-repo-check allows that",
+            setup.cwd.display()
+        )
+        .into());
     }
-    let stored = resume.map(|session| setup.stored(session, options.all)).transpose()?;
-    let schema = options.output_schema.as_deref().map(read_schema).transpose()?;
-    let task = Task { text, stored, schema, in_git };
+    let stored = resume
+        .map(|session| setup.stored(session, options.all))
+        .transpose()?;
+    let schema = options
+        .output_schema
+        .as_deref()
+        .map(read_schema)
+        .transpose()?;
+    let task = Task {
+        text,
+        stored,
+        schema,
+        in_git,
+    };
     let show_reasoning = !*setup.config.hide_agent_reasoning;
     let theme = Theme::new(color(options), &io::stderr());
     if interactive {
@@ -69,12 +94,20 @@ fn typed(prompt: &Prompt) -> Option<String> {
 /// The task from argument and pipe.
 fn task(prompt: &Prompt, signals: &Signals) -> Result<Option<String>, Failure> {
     let words = typed(prompt);
-    let piped = stdin::read(words.is_some(), &signals.cancel).map_err(|message| match signals.cancel.is_cancelled() {
-        true => Failure { message, code: exit::code(&EndReason::Interrupted, signals.is_terminated()) },
-        false => message.into(),
+    let piped = stdin::read(words.is_some(), &signals.cancel).map_err(|message| {
+        match signals.cancel.is_cancelled() {
+            true => Failure {
+                message,
+                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
+            },
+            false => message.into(),
+        }
     })?;
     if piped.unread {
-        let _ = writeln!(io::stderr(), "standard input stayed open without a byte and was left unread; `-` reads it to its end");
+        let _ = writeln!(
+            io::stderr(),
+            "standard input stayed open without a byte and was left unread; `-` reads it to its end"
+        );
     }
     let text = input::join(words.as_deref(), piped.text.as_deref());
     if text.trim().is_empty() {
@@ -84,21 +117,35 @@ fn task(prompt: &Prompt, signals: &Signals) -> Result<Option<String>, Failure> {
 }
 
 /// One turn, then out.
-fn once(setup: &Setup, options: &Options, task: Task, signals: &Signals, front: &mut dyn Frontend, json: bool) -> Result<u8, Failure> {
+fn once(
+    setup: &Setup,
+    options: &Options,
+    task: Task,
+    signals: &Signals,
+    front: &mut dyn Frontend,
+    json: bool,
+) -> Result<u8, Failure> {
     if !task.in_git {
-        front.event(&Event::Note("not a git repository: changes here cannot be taken back with git".into()));
+        front.event(&Event::Note(
+            "not a git repository: changes here cannot be taken back with git".into(),
+        ));
     }
     let mut session = match setup.open(options, task.stored, task.schema, &signals.cancel, front) {
         Ok(session) => session,
         Err(message) if signals.cancel.is_cancelled() => {
-            return Err(Failure { message, code: exit::code(&EndReason::Interrupted, signals.is_terminated()) });
+            return Err(Failure {
+                message,
+                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
+            });
         }
         Err(message) => return Err(message.into()),
     };
     let images = read_images(options, front);
     let (text, _) = session
         .fit_input(task.text.unwrap_or_default())
-        .map_err(|e| format!("the input is too long for the window and cannot be put into a file: {e}"))?;
+        .map_err(|e| {
+            format!("the input is too long for the window and cannot be put into a file: {e}")
+        })?;
     let end = session.turn(&Input { text, images }, front);
     deliver(&session, &end, options, json)?;
     Ok(exit::code(&end.reason, signals.is_terminated()))
@@ -106,18 +153,28 @@ fn once(setup: &Setup, options: &Options, task: Task, signals: &Signals, front: 
 
 /// The answer to standard output and its file; how to resume to standard error.
 fn deliver(session: &Session, end: &TurnEnd, options: &Options, json: bool) -> Result<(), Failure> {
-    let answered = matches!(end.reason, EndReason::Done | EndReason::StepLimit(_)) && !end.answer.trim().is_empty();
+    let answered = matches!(end.reason, EndReason::Done | EndReason::StepLimit(_))
+        && !end.answer.trim().is_empty();
     if let Some(path) = &options.output_last_message {
         let text = if answered { end.answer.as_str() } else { "" };
-        std::fs::write(path, text).map_err(|e| format!("the answer cannot be written to {}: {e}", path.display()))?;
+        std::fs::write(path, text)
+            .map_err(|e| format!("the answer cannot be written to {}: {e}", path.display()))?;
     }
     if !json {
         if session.info().file.is_some() {
-            let _ = writeln!(io::stderr(), "resume with: interpreter resume {}", session.info().id);
+            let _ = writeln!(
+                io::stderr(),
+                "resume with: interpreter resume {}",
+                session.info().id
+            );
         }
         if answered {
             // A pipe gets the answer as it is; a terminal gets nothing that it would act on.
-            let text = if io::stdout().is_terminal() { sanitize(&end.answer) } else { Cow::Borrowed(end.answer.as_str()) };
+            let text = if io::stdout().is_terminal() {
+                sanitize(&end.answer)
+            } else {
+                Cow::Borrowed(end.answer.as_str())
+            };
             say(&format!("{}\n", text.trim_end_matches('\n')))?;
         }
     }
@@ -125,24 +182,52 @@ fn deliver(session: &Session, end: &TurnEnd, options: &Options, json: bool) -> R
 }
 
 /// A session in a terminal.
-fn converse(setup: &Setup, options: &Options, task: Task, signals: &Signals, theme: Theme, show_reasoning: bool) -> Result<u8, Failure> {
+fn converse(
+    setup: &Setup,
+    options: &Options,
+    task: Task,
+    signals: &Signals,
+    theme: Theme,
+    show_reasoning: bool,
+) -> Result<u8, Failure> {
     let mut front = repl::front(theme, show_reasoning);
     if !task.in_git {
-        front.event(&Event::Note("not a git repository: changes here cannot be taken back with git".into()));
+        front.event(&Event::Note(
+            "not a git repository: changes here cannot be taken back with git".into(),
+        ));
     }
-    let session = setup.open(options, task.stored, task.schema, &signals.cancel, &mut front)?;
+    let session = setup.open(
+        options,
+        task.stored,
+        task.schema,
+        &signals.cancel,
+        &mut front,
+    )?;
     let images = read_images(options, &mut front);
     let (id, kept) = (session.info().id.clone(), session.info().file.is_some());
     let first = match task.text {
-        Some(text) => Some(Input { text: session.fit_input(text).map_err(|e| e.to_string())?.0, images }),
+        Some(text) => Some(Input {
+            text: session.fit_input(text).map_err(|e| e.to_string())?.0,
+            images,
+        }),
         None => None,
     };
-    let repl = Repl { session, front, signals, home: &setup.home, keep_history: *setup.config.history };
+    let repl = Repl {
+        session,
+        front,
+        signals,
+        home: &setup.home,
+        keep_history: *setup.config.history,
+    };
     repl.run(first)?;
     if kept {
         let _ = writeln!(io::stderr(), "resume with: interpreter resume {id}");
     }
-    Ok(if signals.is_terminated() { exit::TERMINATED } else { exit::OK })
+    Ok(if signals.is_terminated() {
+        exit::TERMINATED
+    } else {
+        exit::OK
+    })
 }
 
 /// Pictures of the command line. One that cannot be read is said in the message.
@@ -153,13 +238,18 @@ fn read_images(options: &Options, front: &mut dyn Frontend) -> Vec<Part> {
         .map(|path| {
             image::read(path).unwrap_or_else(|why| {
                 front.event(&Event::Warning(why.clone()));
-                Part::text(format!("[the picture {} cannot be shown: {why}]", path.display()))
+                Part::text(format!(
+                    "[the picture {} cannot be shown: {why}]",
+                    path.display()
+                ))
             })
         })
         .collect()
 }
 
 fn read_schema(path: &Path) -> Result<serde_json::Value, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("the schema {} cannot be read: {e}", path.display()))?;
-    serde_json::from_str(&text).map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| format!("the schema {} cannot be read: {e}", path.display()))?;
+    serde_json::from_str(&text)
+        .map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))
 }

@@ -23,7 +23,12 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
     let mut rows = Vec::new();
     for harness in harnesses::ALL {
         for (size, name) in Size::ALL {
-            let start = harness.begin(&open::context(&setup.config, &setup.home, &setup.cwd, size)?);
+            let start = harness.begin(&open::context(
+                &setup.config,
+                &setup.home,
+                &setup.cwd,
+                size,
+            )?);
             let bytes = surface_bytes(&start);
             rows.push(json!({
                 "id": harness.id(), "about": harness.about(), "size": name, "bytes": bytes,
@@ -41,7 +46,13 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
             let number = |key: &str| thousands(row[key].as_u64().unwrap_or(0));
             let tools = row["tools"].as_array().map_or(0, Vec::len);
             let size = row["size"].as_str().unwrap_or_default();
-            let _ = writeln!(out, "{:16}{size:9}{:>7} bytes, about {:>5} tokens, {tools} tools", "", number("bytes"), number("tokens"));
+            let _ = writeln!(
+                out,
+                "{:16}{size:9}{:>7} bytes, about {:>5} tokens, {tools} tools",
+                "",
+                number("bytes"),
+                number("tokens")
+            );
         }
     }
     say(&out)
@@ -49,7 +60,12 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
 
 /// System text and tools, as a wire writes them.
 fn surface_bytes(start: &Start) -> usize {
-    start.system.len() + if start.tools.is_empty() { 0 } else { tools_on(start, WireApi::Chat).to_string().len() }
+    start.system.len()
+        + if start.tools.is_empty() {
+            0
+        } else {
+            tools_on(start, WireApi::Chat).to_string().len()
+        }
 }
 
 /// One harness exactly as it would be sent from here.
@@ -57,25 +73,55 @@ fn surface_bytes(start: &Start) -> usize {
 /// # Errors
 /// An unknown id or size: one sentence that names the known ones.
 pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
-    let usage = |message: String| Failure { message, code: exit::USAGE };
+    let usage = |message: String| Failure {
+        message,
+        code: exit::USAGE,
+    };
     let Some(harness) = harnesses::by_id(id) else {
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = crate::config::keys::nearest(id, known.iter().copied()).map(|n| format!("did you mean {n}? ")).unwrap_or_default();
-        return Err(usage(format!("there is no harness `{id}`; {near}known are {}", known.join(", "))));
+        let near = crate::config::keys::nearest(id, known.iter().copied())
+            .map(|n| format!("did you mean {n}? "))
+            .unwrap_or_default();
+        return Err(usage(format!(
+            "there is no harness `{id}`; {near}known are {}",
+            known.join(", ")
+        )));
     };
     let setup = Setup::load(options)?;
     let size = match setup.config.harness_size.as_deref() {
-        Some(name) => Size::from_name(name).ok_or_else(|| usage(format!("there is no size `{name}`; known are full, compact, tiny")))?,
+        Some(name) => Size::from_name(name).ok_or_else(|| {
+            usage(format!(
+                "there is no size `{name}`; known are full, compact, tiny"
+            ))
+        })?,
         None => Size::Full,
     };
     let wire = options.wire.unwrap_or(WireApi::Chat);
-    let start = harness.begin(&open::context(&setup.config, &setup.home, &setup.cwd, size)?);
+    let start = harness.begin(&open::context(
+        &setup.config,
+        &setup.home,
+        &setup.cwd,
+        size,
+    )?);
     let tools = tools_on(&start, wire);
-    let left_out: Map<String, Value> = start.left_out.iter().map(|(name, why)| (name.clone(), json!(why))).collect();
+    let left_out: Map<String, Value> = start
+        .left_out
+        .iter()
+        .map(|(name, why)| (name.clone(), json!(why)))
+        .collect();
     if options.json {
-        return say(&format!("{}\n", json!({"system": start.system, "tools": tools, "opening": start.opening, "left_out": left_out})));
+        return say(&format!(
+            "{}\n",
+            json!({"system": start.system, "tools": tools, "opening": start.opening, "left_out": left_out})
+        ));
     }
-    let mut out = format!("# {} ({}) on {}\n\n## system\n{}\n\n## tools\n", harness.id(), size.name(), wire.name(), start.system);
+    let mut out = format!(
+        "# {} ({}) on {}\n\n## system\n{}\n\n## tools\n",
+        harness.id(),
+        size.name(),
+        wire.name(),
+        start.system
+    );
     for tool in tools.as_array().into_iter().flatten() {
         let _ = writeln!(out, "{tool}");
     }
@@ -118,5 +164,9 @@ fn tools_on(start: &Start, wire: WireApi) -> Value {
         local: true,
         extra: &extra,
     };
-    wire.wire().body(&request).get("tools").cloned().unwrap_or_else(|| json!([]))
+    wire.wire()
+        .body(&request)
+        .get("tools")
+        .cloned()
+        .unwrap_or_else(|| json!([]))
 }

@@ -19,13 +19,25 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let setup = Setup::load(options)?;
     let env = |name: &str| std::env::var(name).ok();
     let cancel = Cancel::new();
-    let named = setup.config.oss_provider.value.clone().filter(|_| setup.config.oss).or(setup.config.model_provider.value.clone());
+    let named = setup
+        .config
+        .oss_provider
+        .value
+        .clone()
+        .filter(|_| setup.config.oss)
+        .or(setup.config.model_provider.value.clone());
     let resolve = |id: &str| provider::resolve(id, &setup.config, &env, options.chat_completions);
     let providers: Vec<Provider> = match named {
         Some(id) => vec![local::recognise(resolve(&id)?, &cancel)],
         None => {
-            let candidates: Vec<Provider> = LocalServer::ALL.iter().filter_map(|s| resolve(s.id()).ok()).collect();
-            local::detect(&candidates, &cancel).iter().filter_map(|f| local::adopt(&candidates, f, options.chat_completions)).collect()
+            let candidates: Vec<Provider> = LocalServer::ALL
+                .iter()
+                .filter_map(|s| resolve(s.id()).ok())
+                .collect();
+            local::detect(&candidates, &cancel)
+                .iter()
+                .filter_map(|f| local::adopt(&candidates, f, options.chat_completions))
+                .collect()
         }
     };
     if providers.is_empty() {
@@ -45,7 +57,8 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 }
 
 fn harness(provider: &Provider, model: &ModelInfo) -> &'static str {
-    harnesses::for_model(&model.id, &provider.id, &provider.name, &provider.base_url).unwrap_or(harnesses::GENERAL)
+    harnesses::for_model(&model.id, &provider.id, &provider.name, &provider.base_url)
+        .unwrap_or(harnesses::GENERAL)
 }
 
 fn as_json(provider: &Provider, model: &ModelInfo) -> Value {
@@ -64,14 +77,51 @@ fn table(rows: &[(Provider, ModelInfo)]) -> String {
         (Some(n), None) | (None, Some(n)) => thousands(n.into()),
         (None, None) => "?".into(),
     };
-    let size = |m: &ModelInfo| m.bytes.map_or_else(|| "?".into(), |b| format!("{:.1} GB", b as f64 / 1e9));
-    let head = ["MODEL", "SERVER", "SIZE", "WINDOW", "TOOLS", "STATE", "HARNESS"].map(String::from);
+    let size = |m: &ModelInfo| {
+        m.bytes
+            .map_or_else(|| "?".into(), |b| format!("{:.1} GB", b as f64 / 1e9))
+    };
+    let head = [
+        "MODEL", "SERVER", "SIZE", "WINDOW", "TOOLS", "STATE", "HARNESS",
+    ]
+    .map(String::from);
     let mut lines = vec![head];
     for (p, m) in rows.iter().filter(|(_, m)| m.generates) {
-        let state = if m.cloud { "remote" } else if m.loaded { "loaded" } else { "" };
-        lines.push([one_line(&m.id), p.name.clone(), size(m), window(m), known(m.tools), state.into(), harness(p, m).into()]);
+        let state = if m.cloud {
+            "remote"
+        } else if m.loaded {
+            "loaded"
+        } else {
+            ""
+        };
+        lines.push([
+            one_line(&m.id),
+            p.name.clone(),
+            size(m),
+            window(m),
+            known(m.tools),
+            state.into(),
+            harness(p, m).into(),
+        ]);
     }
-    let widths: Vec<usize> = (0..7).map(|c| lines.iter().map(|l| l[c].chars().count()).max().unwrap_or(0)).collect();
-    let row = |l: &[String; 7]| l.iter().zip(&widths).map(|(t, w)| format!("{t:w$}")).collect::<Vec<_>>().join("  ");
-    lines.iter().map(|l| format!("{}\n", row(l).trim_end())).collect()
+    let widths: Vec<usize> = (0..7)
+        .map(|c| {
+            lines
+                .iter()
+                .map(|l| l[c].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    let row = |l: &[String; 7]| {
+        l.iter()
+            .zip(&widths)
+            .map(|(t, w)| format!("{t:w$}"))
+            .collect::<Vec<_>>()
+            .join("  ")
+    };
+    lines
+        .iter()
+        .map(|l| format!("{}\n", row(l).trim_end()))
+        .collect()
 }

@@ -19,7 +19,10 @@ use std::time::Duration;
 /// One sentence when it cannot be confined (exit code 4) or started.
 pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
     let Some((program, args)) = command.split_first() else {
-        return Err(Failure { message: "name a command: interpreter sandbox -- ls".into(), code: exit::USAGE });
+        return Err(Failure {
+            message: "name a command: interpreter sandbox -- ls".into(),
+            code: exit::USAGE,
+        });
     };
     let setup = Setup::load(options)?;
     let signals = Signals::install(false).map_err(|e| format!("signals cannot be handled: {e}"))?;
@@ -27,18 +30,32 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
     let network = policy.network;
     let sandbox = Sandbox::new(policy);
     if options.debug {
-        let _ = writeln!(io::stderr(), "{}", strength_text(sandbox.policy().mode, &sandbox.strength()));
+        let _ = writeln!(
+            io::stderr(),
+            "{}",
+            strength_text(sandbox.policy().mode, &sandbox.strength())
+        );
     }
     let run = Run {
         program: program.clone(),
         args: args.to_vec(),
         dir: setup.cwd.clone(),
-        env: environment(&setup.config.environment, std::env::vars_os(), Marks { network, ..Marks::default() }),
+        env: environment(
+            &setup.config.environment,
+            std::env::vars_os(),
+            Marks {
+                network,
+                ..Marks::default()
+            },
+        ),
         lift: Lift::Nothing,
         stdin: false,
     };
     let mut running = sandbox.spawn(&run).map_err(|e| match e {
-        SandboxError::Unenforceable(_) => Failure { message: e.to_string(), code: exit::NO_SANDBOX },
+        SandboxError::Unenforceable(_) => Failure {
+            message: e.to_string(),
+            code: exit::NO_SANDBOX,
+        },
         other => Failure::from(other),
     })?;
     let output = running.output();
@@ -54,12 +71,19 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
         }
     });
     let end = loop {
-        if let Some(end) = running.try_wait().map_err(|e| format!("the command cannot be waited for: {e}"))? {
+        if let Some(end) = running
+            .try_wait()
+            .map_err(|e| format!("the command cannot be waited for: {e}"))?
+        {
             break end;
         }
         if signals.cancel.is_cancelled() {
             running.stop();
-            return Ok(if signals.is_terminated() { exit::TERMINATED } else { exit::INTERRUPTED });
+            return Ok(if signals.is_terminated() {
+                exit::TERMINATED
+            } else {
+                exit::INTERRUPTED
+            });
         }
         thread::sleep(Duration::from_millis(2));
     };
@@ -67,6 +91,9 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
     match end {
         End::Exited(code) => Ok(u8::try_from(code).unwrap_or(exit::FAILED)),
         End::Signaled(signal) => Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-        End::Fence(why) => Err(Failure { message: why, code: exit::NO_SANDBOX }),
+        End::Fence(why) => Err(Failure {
+            message: why,
+            code: exit::NO_SANDBOX,
+        }),
     }
 }

@@ -28,16 +28,20 @@ impl Setup {
     /// One sentence: no home, a folder that is missing, a config that is wrong.
     pub fn load(options: &Options) -> Result<Self, String> {
         let home = Home::from_env().map_err(|e| e.to_string())?;
-        let here = std::env::current_dir().map_err(|e| format!("the working folder cannot be read: {e}"))?;
+        let here = std::env::current_dir()
+            .map_err(|e| format!("the working folder cannot be read: {e}"))?;
         let cwd = match &options.cd {
             Some(folder) => here.join(folder),
             None => here,
         };
-        let cwd = cwd.canonicalize().map_err(|e| format!("the folder {} cannot be entered: {e}", cwd.display()))?;
+        let cwd = cwd
+            .canonicalize()
+            .map_err(|e| format!("the folder {} cannot be entered: {e}", cwd.display()))?;
         if !cwd.is_dir() {
             return Err(format!("{} is no folder", cwd.display()));
         }
-        let config = config::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
+        let config =
+            config::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
         Ok(Setup { home, config, cwd })
     }
 
@@ -47,13 +51,20 @@ impl Setup {
     /// When there is none.
     pub fn stored(&self, session: &args::Session, all: bool) -> Result<PathBuf, String> {
         match session {
-            args::Session::Id(id) => rollout::find(&self.home, id).map(|s| s.path).map_err(|e| e.to_string()),
+            args::Session::Id(id) => rollout::find(&self.home, id)
+                .map(|s| s.path)
+                .map_err(|e| e.to_string()),
             args::Session::Last | args::Session::Unnamed => {
                 let folder = (!all).then_some(self.cwd.as_path());
-                rollout::last(&self.home, folder).map(|s| s.path).ok_or_else(|| match all {
-                    true => "there is no session yet".to_owned(),
-                    false => format!("there is no session of {} yet; --all looks in every folder", self.cwd.display()),
-                })
+                rollout::last(&self.home, folder)
+                    .map(|s| s.path)
+                    .ok_or_else(|| match all {
+                        true => "there is no session yet".to_owned(),
+                        false => format!(
+                            "there is no session of {} yet; --all looks in every folder",
+                            self.cwd.display()
+                        ),
+                    })
             }
         }
     }
@@ -62,8 +73,18 @@ impl Setup {
     ///
     /// # Errors
     /// One sentence.
-    pub fn open(&self, options: &Options, resume: Option<PathBuf>, schema: Option<serde_json::Value>, cancel: &Cancel, front: &mut dyn Frontend) -> Result<Session, String> {
-        self.config.warnings.iter().for_each(|w| front.event(&Event::Warning(w.clone())));
+    pub fn open(
+        &self,
+        options: &Options,
+        resume: Option<PathBuf>,
+        schema: Option<serde_json::Value>,
+        cancel: &Cancel,
+        front: &mut dyn Frontend,
+    ) -> Result<Session, String> {
+        self.config
+            .warnings
+            .iter()
+            .for_each(|w| front.event(&Event::Warning(w.clone())));
         let ask = Open {
             cwd: self.cwd.clone(),
             cwd_named: options.cd.is_some(),
@@ -73,7 +94,8 @@ impl Setup {
             schema,
             debug: options.debug,
         };
-        let session = open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
+        let session =
+            open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
         session.announce(front);
         Ok(session)
     }

@@ -15,7 +15,11 @@ const MOST_BYTES: usize = 1 << 20;
 /// The changed lines with their numbers, each line indented by two; empty for equal texts.
 pub fn diff(before: &str, after: &str, theme: &Theme) -> String {
     if before.len() + after.len() > MOST_BYTES {
-        return format!("  {} bytes before, {} bytes after\n", before.len(), after.len());
+        return format!(
+            "  {} bytes before, {} bytes after\n",
+            before.len(),
+            after.len()
+        );
     }
     let diff = TextDiff::from_lines(before, after);
     let mut out = String::new();
@@ -37,7 +41,11 @@ pub fn diff(before: &str, after: &str, theme: &Theme) -> String {
                 ChangeTag::Equal => (' ', change.new_index(), theme.dim),
             };
             let number = number.map_or(0, |i| i + 1);
-            let _ = writeln!(out, "  {}", style.paint(format!("{number:>5} {sign}{text}")));
+            let _ = writeln!(
+                out,
+                "  {}",
+                style.paint(format!("{number:>5} {sign}{text}"))
+            );
         }
     }
     out

@@ -36,7 +36,16 @@ pub struct Human<W: Write> {
 impl<W: Write> Human<W> {
     /// A printer. `ask` is `None` where no person can answer.
     pub fn new(out: W, theme: Theme, stream: bool, show_reasoning: bool, ask: Option<Ask>) -> Self {
-        Human { out, theme, stream, show_reasoning, ask, pending: String::new(), in_text: false, in_reasoning: false }
+        Human {
+            out,
+            theme,
+            stream,
+            show_reasoning,
+            ask,
+            pending: String::new(),
+            in_text: false,
+            in_reasoning: false,
+        }
     }
 
     /// One line. A reader that went away is no reason to stop the work.
@@ -55,13 +64,31 @@ impl<W: Write> Human<W> {
 
     fn session(&mut self, info: &SessionInfo) {
         let t = self.theme;
-        let verb = if info.resumed { "resumed" } else { "interpreter" };
+        let verb = if info.resumed {
+            "resumed"
+        } else {
+            "interpreter"
+        };
         let (harness, size) = info.harness;
-        let size = if size == "full" { String::new() } else { format!(" ({size})") };
-        self.line(format!("{} {} at {}", t.action.paint(verb), one_line(&info.model), one_line(&info.provider.1)));
+        let size = if size == "full" {
+            String::new()
+        } else {
+            format!(" ({size})")
+        };
+        self.line(format!(
+            "{} {} at {}",
+            t.action.paint(verb),
+            one_line(&info.model),
+            one_line(&info.provider.1)
+        ));
         self.line(format!(
             "{}",
-            t.dim.paint(format!("harness {harness}{size} · window {} ({}) · {}", thousands(info.window.0.into()), info.window.1, fence(info)))
+            t.dim.paint(format!(
+                "harness {harness}{size} · window {} ({}) · {}",
+                thousands(info.window.0.into()),
+                info.window.1,
+                fence(info)
+            ))
         ));
     }
 
@@ -73,7 +100,11 @@ impl<W: Write> Human<W> {
             self.end_text();
         }
         // A reply often begins with line ends, which would only push it down.
-        let text = if self.in_text { text } else { text.trim_start_matches('\n') };
+        let text = if self.in_text {
+            text
+        } else {
+            text.trim_start_matches('\n')
+        };
         if !text.is_empty() {
             let _ = write!(self.out, "{}", sanitize(text));
             let _ = self.out.flush();
@@ -107,7 +138,11 @@ impl<W: Write> Human<W> {
         if matches!(action, Action::Plan { .. } | Action::Finish { .. }) {
             return;
         }
-        let text = format!("{} {}", self.theme.action.paint(format!("• {}", action.verb())), gist(action));
+        let text = format!(
+            "{} {}",
+            self.theme.action.paint(format!("• {}", action.verb())),
+            gist(action)
+        );
         self.line(text);
     }
 
@@ -122,8 +157,15 @@ impl<W: Write> Human<W> {
             Outcome::Image { .. } => self.detail("shown to the model".into()),
             Outcome::Changed(changes) => {
                 for change in changes {
-                    let (before, after) = (change.before.as_deref().unwrap_or(""), change.after.as_deref().unwrap_or(""));
-                    let name = if changes.len() > 1 { format!("  {}\n", one_line(&change.shown)) } else { String::new() };
+                    let (before, after) = (
+                        change.before.as_deref().unwrap_or(""),
+                        change.after.as_deref().unwrap_or(""),
+                    );
+                    let name = if changes.len() > 1 {
+                        format!("  {}\n", one_line(&change.shown))
+                    } else {
+                        String::new()
+                    };
                     let text = format!("{name}{}", diff::diff(before, after, &t));
                     let _ = write!(self.out, "{text}");
                 }
@@ -134,9 +176,17 @@ impl<W: Write> Human<W> {
                     ShellStatus::Exited(code) => t.bad.paint(format!("exit {code}")).to_string(),
                     ShellStatus::Signaled(n) => t.bad.paint(format!("signal {n}")).to_string(),
                     ShellStatus::TimedOut => t.bad.paint("timed out").to_string(),
-                    ShellStatus::Running { id, .. } => t.dim.paint(format!("still running as {id}")).to_string(),
+                    ShellStatus::Running { id, .. } => {
+                        t.dim.paint(format!("still running as {id}")).to_string()
+                    }
                 };
-                let tail: Vec<_> = s.output.text.lines().rev().take(if s.succeeded() { 3 } else { OUTPUT_TAIL }).collect();
+                let tail: Vec<_> = s
+                    .output
+                    .text
+                    .lines()
+                    .rev()
+                    .take(if s.succeeded() { 3 } else { OUTPUT_TAIL })
+                    .collect();
                 for line in tail.into_iter().rev() {
                     let line = format!("  {}", t.dim.paint(shorten(&one_line(line))));
                     self.line(line);
@@ -155,7 +205,10 @@ impl<W: Write> Human<W> {
                 let text = format!("  {} {}", t.warn.paint("skipped:"), one_line(why));
                 self.line(text);
             }
-            Outcome::Interrupted => self.line(format!("  {}", t.warn.paint(format!("{} interrupted", action.verb())))),
+            Outcome::Interrupted => self.line(format!(
+                "  {}",
+                t.warn.paint(format!("{} interrupted", action.verb()))
+            )),
         }
     }
 
@@ -186,14 +239,31 @@ impl<W: Write> Human<W> {
         }
         self.pending.clear();
         if let Some(message) = failure(&end.reason) {
-            let style = if end.reason == EndReason::Interrupted { t.warn } else { t.bad };
+            let style = if end.reason == EndReason::Interrupted {
+                t.warn
+            } else {
+                t.bad
+            };
             let text = style.paint(sanitize(&message)).to_string();
             self.line(text);
         }
         let u = end.usage;
-        let cached = u.cached.filter(|_| u.input > 0).map(|c| format!(" ({} % cached)", c * 100 / u.input.max(1))).unwrap_or_default();
-        let requests = if end.requests == 1 { "1 request".into() } else { format!("{} requests", end.requests) };
-        let text = format!("{} · {requests} · {} tokens in{cached}, {} out", duration(end.took), thousands(u.input), thousands(u.output));
+        let cached = u
+            .cached
+            .filter(|_| u.input > 0)
+            .map(|c| format!(" ({} % cached)", c * 100 / u.input.max(1)))
+            .unwrap_or_default();
+        let requests = if end.requests == 1 {
+            "1 request".into()
+        } else {
+            format!("{} requests", end.requests)
+        };
+        let text = format!(
+            "{} · {requests} · {} tokens in{cached}, {} out",
+            duration(end.took),
+            thousands(u.input),
+            thousands(u.output)
+        );
         let text = t.dim.paint(text).to_string();
         self.line(text);
     }
@@ -212,15 +282,30 @@ impl<W: Write> Frontend for Human<W> {
                 let text = t.dim.paint(sanitize(text)).to_string();
                 self.line(text);
             }
-            Event::Waiting(time) => self.line(t.dim.paint(format!("waiting for the model, {} s", time.as_secs())).to_string()),
+            Event::Waiting(time) => self.line(
+                t.dim
+                    .paint(format!("waiting for the model, {} s", time.as_secs()))
+                    .to_string(),
+            ),
             Event::Progress { processed, total } if processed == total => {}
             Event::Progress { processed, total } => {
                 let percent = processed * 100 / (*total).max(1);
-                self.line(t.dim.paint(format!("reading the prompt: {percent} % of {} tokens", thousands(*total))).to_string());
+                self.line(
+                    t.dim
+                        .paint(format!(
+                            "reading the prompt: {percent} % of {} tokens",
+                            thousands(*total)
+                        ))
+                        .to_string(),
+                );
             }
             Event::Retry { attempt, of, why } => {
                 self.end_text();
-                let text = format!("{} {attempt} of {of}: {}", t.warn.paint("trying again"), sanitize(why));
+                let text = format!(
+                    "{} {attempt} of {of}: {}",
+                    t.warn.paint("trying again"),
+                    sanitize(why)
+                );
                 self.line(text);
             }
             Event::Text(text) => self.streamed(text),
@@ -232,14 +317,31 @@ impl<W: Write> Frontend for Human<W> {
             }
             Event::BadCall { error, .. } => {
                 self.flush_pending();
-                let text = format!("  {} {}", t.warn.paint("call not understood:"), shorten(&one_line(&error.to_string())));
+                let text = format!(
+                    "  {} {}",
+                    t.warn.paint("call not understood:"),
+                    shorten(&one_line(&error.to_string()))
+                );
                 self.line(text);
             }
             Event::Started { action, .. } => self.started(action),
-            Event::Finished { action, outcome, took, .. } => self.finished(action, outcome, *took),
+            Event::Finished {
+                action,
+                outcome,
+                took,
+                ..
+            } => self.finished(action, outcome, *took),
             Event::Plan(steps) => self.plan(steps),
-            Event::Elided { results, before, after } => {
-                let text = format!("{results} old tool results left out to make room: {} → {} tokens", thousands(*before), thousands(*after));
+            Event::Elided {
+                results,
+                before,
+                after,
+            } => {
+                let text = format!(
+                    "{results} old tool results left out to make room: {} → {} tokens",
+                    thousands(*before),
+                    thousands(*after)
+                );
                 self.line(t.warn.paint(text).to_string());
             }
             Event::TurnDone(end) => self.turn_done(end),
@@ -254,7 +356,11 @@ impl<W: Write> Frontend for Human<W> {
         match &mut self.ask {
             Some(ask) => ask(question, &theme),
             None => {
-                let text = format!("  {} {}", theme.warn.paint("nobody to ask:"), one_line(&question.reason));
+                let text = format!(
+                    "  {} {}",
+                    theme.warn.paint("nobody to ask:"),
+                    one_line(&question.reason)
+                );
                 self.line(text);
                 Answer::No(None)
             }
@@ -278,26 +384,36 @@ pub fn strength_text(mode: Mode, strength: &Strength) -> String {
         (Mode::DangerFullAccess, _) => "danger-full-access (no fence)".into(),
         (mode, Strength::Enforced) => format!("{} (enforced)", mode.name()),
         (mode, Strength::Partial(missing)) => format!("{} (partial: {missing})", mode.name()),
-        (mode, Strength::Nothing(why)) => format!("{} (cannot be enforced here: {why}; asking for each command)", mode.name()),
+        (mode, Strength::Nothing(why)) => format!(
+            "{} (cannot be enforced here: {why}; asking for each command)",
+            mode.name()
+        ),
     }
 }
 
 /// What an action is about, in one line.
 pub fn gist(action: &Action) -> String {
     let text = match action {
-        Action::Read { path, first, lines, .. } => match (first, lines) {
+        Action::Read {
+            path, first, lines, ..
+        } => match (first, lines) {
             (1, None) => path.clone(),
             (first, None) => format!("{path} from line {first}"),
             (first, Some(n)) => format!("{path} lines {first}–{}", first + n.saturating_sub(1)),
         },
-        Action::Write { path, content, .. } => format!("{path} ({} lines)", content.lines().count()),
+        Action::Write { path, content, .. } => {
+            format!("{path} ({} lines)", content.lines().count())
+        }
         Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::UndoEdit { path }
         | Action::List { path, .. }
         | Action::ViewImage { path } => path.clone(),
         Action::Patch { text, .. } => {
-            let files = text.lines().filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: ")).map(|(_, f)| f);
+            let files = text
+                .lines()
+                .filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: "))
+                .map(|(_, f)| f);
             files.collect::<Vec<_>>().join(", ")
         }
         Action::Glob { pattern, path, .. } | Action::Grep { pattern, path, .. } => match path {
@@ -354,19 +470,50 @@ mod tests {
     }
 
     fn replied(text: &str) -> Event {
-        Event::Replied { text: text.into(), reasoning: String::new(), usage: None, timing: Timing::default() }
+        Event::Replied {
+            text: text.into(),
+            reasoning: String::new(),
+            usage: None,
+            timing: Timing::default(),
+        }
     }
 
     fn done(reason: EndReason) -> Event {
-        let usage = Usage { input: 12_345, cached: Some(11_000), ..Usage::default() };
-        Event::TurnDone(TurnEnd { reason, answer: "the answer".into(), requests: 2, usage, took: Duration::from_millis(1_500) })
+        let usage = Usage {
+            input: 12_345,
+            cached: Some(11_000),
+            ..Usage::default()
+        };
+        Event::TurnDone(TurnEnd {
+            reason,
+            answer: "the answer".into(),
+            requests: 2,
+            usage,
+            took: Duration::from_millis(1_500),
+        })
     }
 
     #[test]
     fn the_answer_is_left_to_the_caller_and_other_texts_are_printed() {
-        let action = Action::List { path: "src".into(), ignore: vec![], respect_ignore: true, limit: 10 };
-        let text = printed(false, &[replied("I will look."), Event::Started { id: 1, action }, replied("the answer"), done(EndReason::Done)]);
-        assert_eq!(text, "I will look.\n• list src\n1.5 s · 2 requests · 12,345 tokens in (89 % cached), 0 out\n");
+        let action = Action::List {
+            path: "src".into(),
+            ignore: vec![],
+            respect_ignore: true,
+            limit: 10,
+        };
+        let text = printed(
+            false,
+            &[
+                replied("I will look."),
+                Event::Started { id: 1, action },
+                replied("the answer"),
+                done(EndReason::Done),
+            ],
+        );
+        assert_eq!(
+            text,
+            "I will look.\n• list src\n1.5 s · 2 requests · 12,345 tokens in (89 % cached), 0 out\n"
+        );
     }
 
     #[test]
@@ -377,7 +524,10 @@ mod tests {
             Event::Note(evil.clone()),
             Event::Text(evil.clone()),
             replied(&evil),
-            Event::Started { id: 1, action: Action::ViewImage { path: evil.clone() } },
+            Event::Started {
+                id: 1,
+                action: Action::ViewImage { path: evil.clone() },
+            },
             done(EndReason::Failed(evil.clone())),
         ];
         let text = printed(true, &events);
@@ -386,6 +536,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!([thousands(7), thousands(1_234), thousands(1_234_567)], ["7", "1,234", "1,234,567"]);
+        assert_eq!(
+            [thousands(7), thousands(1_234), thousands(1_234_567)],
+            ["7", "1,234", "1,234,567"]
+        );
     }
 }

@@ -40,7 +40,12 @@ fn is_hidden(c: char) -> bool {
         '\n' | '\t' => false,
         c if c.is_control() => true,
         // Direction marks and overrides, invisible joiners and spaces, tags, variation fillers.
-        '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        '\u{061c}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' => true,
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
