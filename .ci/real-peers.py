@@ -79,6 +79,7 @@ def cache_share(rows):
 
 
 def percent(share):
+    # Above 100 %: the reply before was read from the cache as well.
     return "nothing to compare" if share is None else f"at least {share:.1%} of the previous prompt"
 
 
@@ -88,7 +89,8 @@ def wires():
             wired = ["-c", f'model_providers.llamacpp.wire_api="{wire}"']
             home, work, done = agent([*wired, "-c", "sampling.temperature=0", "--harness", "minimal"], "Say hello.")
             rows = counts(home)
-            check(f"the 135M model answers on {wire}", done.returncode in (0, 1) and bool(rows) and rows[0][0] > 100,
+            # Its template has no place for tools, so the server leaves them out of these prompts.
+            check(f"the 135M model answers on {wire}", done.returncode in (0, 1) and bool(rows) and rows[0][0] > 0 and rows[0][2] > 0,
                   f"exit {done.returncode}, tokens {rows}" + ("" if rows else "\n" + done.stderr))
             again = interpreter(["exec", "--skip-git-repo-check", "-c", BASE_URL, *wired, "resume", "--last", "Say it again."],
                                 home, work, stdin=subprocess.DEVNULL)
@@ -97,8 +99,8 @@ def wires():
                   percent(share) + ("" if share is not None else "\n" + again.stderr))
     with Server("small", "plain", 2048):
         home, _, done = agent(["--harness", "native", "--size", "full"], "Say hello.")
-        check("a prompt above the real window is never sent", done.returncode == 1 and "2048" in done.stderr and not counts(home),
-              done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message")
+        why = next((line for line in done.stderr.splitlines() if "2048" in line), None)
+        check("a prompt above the real window is never sent", done.returncode == 1 and why is not None and not counts(home), why or done.stderr)
 
 
 def main_job(harness):
