@@ -105,6 +105,17 @@ pub enum Event {
         /// Estimated tokens after.
         after: u64,
     },
+    /// The conversation was summarised and begins anew.
+    Compacted {
+        /// Estimated tokens before.
+        before: u64,
+        /// Estimated tokens after.
+        after: u64,
+        /// What stands for the old conversation.
+        summary: String,
+        /// The model wrote it; otherwise it is a list of the last steps.
+        written: bool,
+    },
     /// The turn is over.
     TurnDone(TurnEnd),
 }

@@ -12,6 +12,7 @@ use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
 use crate::project::{git, instructions, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
@@ -142,6 +143,7 @@ pub fn open(
         judge: Judge::new(approval, policy),
         cancel: cancel.clone(),
         store,
+        learnt: ModelFile::of(home, !ask.ephemeral),
         log,
         restored,
         max_steps: *config.max_steps,

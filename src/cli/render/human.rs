@@ -344,6 +344,24 @@ impl<W: Write> Frontend for Human<W> {
                 );
                 self.line(t.warn.paint(text).to_string());
             }
+            Event::Compacted {
+                before,
+                after,
+                written,
+                ..
+            } => {
+                let by = if *written {
+                    "summarised by the model"
+                } else {
+                    "cut down to a list of its last steps (the model wrote no summary)"
+                };
+                let text = format!(
+                    "the conversation was {by}: {} → {} tokens",
+                    thousands(*before),
+                    thousands(*after)
+                );
+                self.line(t.warn.paint(text).to_string());
+            }
             Event::TurnDone(end) => self.turn_done(end),
             Event::TurnStarted | Event::Requested { .. } | Event::Output { .. } => {}
         }
