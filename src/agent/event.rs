@@ -215,6 +215,10 @@ pub trait Frontend {
     fn event(&mut self, event: &Event);
     /// May this be done? A front end without a person answers [`Answer::No`].
     fn ask(&mut self, question: &Question) -> Answer;
+    /// Puts a plain yes-or-no question to the person. Asked only where there is one.
+    fn confirm(&mut self, _question: &str) -> bool {
+        false
+    }
     /// True when a person can be asked.
     fn interactive(&self) -> bool;
 }

@@ -4,6 +4,7 @@ pub mod approval;
 pub mod budget;
 pub mod compact;
 pub mod connect;
+pub mod context;
 pub mod event;
 pub mod guard;
 pub mod input;

@@ -34,6 +34,7 @@ pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 pub struct Agent {
     home: TempDir,
     steps: Vec<Step>,
+    summary: Option<String>,
     harness: Option<String>,
     wire: String,
     kind: Kind,
@@ -56,6 +57,7 @@ impl Agent {
         Agent {
             home,
             steps: Vec::new(),
+            summary: None,
             harness: None,
             wire: "chat".into(),
             kind: Kind::LlamaServer,
@@ -119,6 +121,17 @@ impl Agent {
         self
     }
 
+    /// What the model writes when it is asked for a summary; takes no step of the script.
+    pub fn summary(mut self, text: &str) -> Self {
+        self.summary = Some(text.into());
+        self
+    }
+
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// More lines of the config file, put after the standard ones.
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
@@ -176,6 +189,9 @@ impl Agent {
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        if let Some(text) = &self.summary {
+            server.summarise_with(text);
+        }
         if self.provider_flags {
             let set = |key: &str, value: String| {
                 [

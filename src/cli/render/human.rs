@@ -385,6 +385,21 @@ impl<W: Write> Frontend for Human<W> {
         }
     }
 
+    fn confirm(&mut self, question: &str) -> bool {
+        self.end_text();
+        let _ = write!(
+            self.out,
+            "{} {} [y/n] ",
+            self.theme.warn.paint("?"),
+            sanitize(question)
+        );
+        let _ = self.out.flush();
+        let mut line = String::new();
+        self.ask.is_some()
+            && std::io::stdin().read_line(&mut line).is_ok()
+            && matches!(line.trim(), "y" | "yes")
+    }
+
     fn interactive(&self) -> bool {
         self.ask.is_some()
     }

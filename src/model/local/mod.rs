@@ -23,7 +23,7 @@ pub use choose::{check, choose};
 pub use count::count;
 pub use detect::{adopt, detect, identify, recognise};
 pub use memory::{Memory, free_memory};
-pub use window::window;
+pub use window::{to_load, window};
 
 /// A model as a server describes it. What it does not tell is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
