@@ -24,6 +24,8 @@ const DENSITIES: (f64, f64) = (1.0, 5.0);
 const PRIOR: f64 = 300.0;
 /// How much of the older observations counts beside a new one.
 const MEMORY: f64 = 0.8;
+/// What one text may teach: no kind of text lies outside of this.
+const TEXTS: (f64, f64) = (0.25, 2.5);
 /// Growth below this many pieces teaches nothing.
 const SMALL: usize = 30;
 
@@ -259,6 +261,7 @@ impl Counter {
             Some(last) if rest.pieces > last.rest.pieces + SMALL && tokens > last.tokens => {
                 let pieces = (rest.pieces - last.rest.pieces) as f64;
                 let seen = (tokens - last.tokens) as f64;
+                let seen = seen.clamp(pieces * TEXTS.0, pieces * TEXTS.1);
                 self.grown = (self.grown.0 * MEMORY + pieces, self.grown.1 * MEMORY + seen);
                 self.ratios.rest = clamp(self.grown.1 / self.grown.0);
             }

@@ -35,6 +35,7 @@ pub struct Agent {
     home: TempDir,
     steps: Vec<Step>,
     summary: Option<String>,
+    parameters: String,
     harness: Option<String>,
     wire: String,
     kind: Kind,
@@ -58,6 +59,7 @@ impl Agent {
             home,
             steps: Vec::new(),
             summary: None,
+            parameters: String::new(),
             harness: None,
             wire: "chat".into(),
             kind: Kind::LlamaServer,
@@ -127,6 +129,12 @@ impl Agent {
         self
     }
 
+    /// The `parameters` text of Ollama's model.
+    pub fn parameters(mut self, text: &str) -> Self {
+        self.parameters = text.into();
+        self
+    }
+
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -189,6 +197,7 @@ impl Agent {
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        server.set_parameters(&self.parameters);
         if let Some(text) = &self.summary {
             server.summarise_with(text);
         }

@@ -36,6 +36,8 @@ struct Shared {
     steps: Vec<Step>,
     /// The answer to a request for a summary, which then takes no step.
     summary: Option<String>,
+    /// The `parameters` text of Ollama's model.
+    parameters: String,
     /// The window with which LM Studio has loaded its model.
     loaded: u32,
     at: usize,
@@ -68,6 +70,7 @@ impl Server {
         let shared = Shared {
             steps,
             summary: None,
+            parameters: String::new(),
             loaded: window,
             at: 0,
             requests: Vec::new(),
@@ -93,6 +96,11 @@ impl Server {
     /// Answers requests for a summary with this text.
     pub fn summarise_with(&self, text: &str) {
         self.shared.lock().expect("not poisoned").summary = Some(text.into());
+    }
+
+    /// Ollama's model has these parameters.
+    pub fn set_parameters(&self, text: &str) {
+        self.shared.lock().expect("not poisoned").parameters = text.into();
     }
 
     pub fn port(&self) -> u16 {
@@ -177,7 +185,7 @@ impl Server {
             (Kind::Ollama, "/api/show") => (
                 200,
                 json!({"capabilities": tools, "details": {"family": "mock"},
-                    "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": ""}),
+                    "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": self.shared.lock().map_or(String::new(), |s| s.parameters.clone())}),
             ),
             (Kind::LlamaServer, "/props") => (
                 200,
