@@ -8,7 +8,7 @@ use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::settle;
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
 use std::time::Instant;
@@ -362,14 +362,13 @@ impl Session {
         notes: &mut Vec<Vec<String>>,
         front: &mut dyn Frontend,
     ) {
-        let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
+        let mut settled_calls: Vec<ToolCall> = Vec::new();
         let mut queue: std::collections::VecDeque<_> =
             std::mem::take(&mut reply.assistant.calls).into();
         while let Some(call) = queue.pop_front() {
             let settled = settle(call, &self.start.tools, &reply.finish);
-            let same = |c: &crate::model::ToolCall| {
-                c.name == settled.call.name && c.arguments == settled.call.arguments
-            };
+            let same =
+                |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
             if settled_calls.iter().any(same) {
                 front.event(&Event::Repaired(format!(
                     "a second copy of one {} call was dropped",
@@ -384,7 +383,7 @@ impl Session {
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                call.id = ToolCall::fresh_id();
             }
             for (at, more) in settled.more.into_iter().enumerate() {
                 queue.insert(at, more);

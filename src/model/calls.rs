@@ -64,11 +64,6 @@ fn allowed(id: &str) -> String {
         .collect()
 }
 
-/// An id for a call that came without one, unique beyond the session.
-pub(super) fn fresh_id() -> String {
-    format!("call_{}", uuid::Uuid::now_v7().simple())
-}
-
 /// The arguments of a call as a JSON object. Servers refuse a history in which they are anything
 /// else, so a text that is none is carried under `input`.
 pub(super) fn object(call: &ToolCall) -> Map<String, Value> {
@@ -130,7 +125,7 @@ pub(super) fn distinct_ids(calls: &mut [ToolCall]) {
     let mut seen = HashSet::new();
     for call in calls {
         if call.id.is_empty() || !seen.insert(call.id.clone()) {
-            call.id = fresh_id();
+            call.id = ToolCall::fresh_id();
         }
     }
 }

@@ -107,7 +107,7 @@ impl ModelError {
 }
 
 /// A used-up quota comes as 429, and some refusals of llama.cpp as 500, but no wait mends them.
-fn is_hopeless(message: &str) -> bool {
+pub(super) fn is_hopeless(message: &str) -> bool {
     const WORDS: &[&str] = &[
         "insufficient_quota",
         "credit_balance_exhausted",

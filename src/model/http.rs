@@ -14,7 +14,7 @@ mod side;
 #[cfg(test)]
 mod tests;
 
-pub use classify::classify;
+pub use classify::{classify, in_event, in_stream};
 pub use side::{get_json, post_json};
 
 use super::provider::Provider;

@@ -16,7 +16,6 @@ pub mod ollama;
 pub mod provider;
 pub mod responses;
 pub mod sse;
-mod stream_error;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -153,6 +152,13 @@ pub struct ToolCall {
     /// True when it was found in the text of the reply instead of being sent as a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
+}
+
+impl ToolCall {
+    /// An id for a call that came without one, unique beyond the session.
+    pub fn fresh_id() -> String {
+        format!("call_{}", uuid::Uuid::now_v7().simple())
+    }
 }
 
 /// How a tool takes its input.

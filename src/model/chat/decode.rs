@@ -4,19 +4,20 @@
 //! newer vLLM, OpenRouter, Groq) or `reasoning_details`. The name `reasoning` is kept in
 //! [`Reasoning::opaque`], since those servers want it back under the same name.
 
+use super::super::calls;
 use super::super::http::classify;
 use super::super::sse::Frame;
 use super::super::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolCall, ToolSpec,
     Usage, WireApi,
 };
-use super::calls;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The reader of one reply.
 pub struct Reader {
-    tools: Vec<ToolSpec>,
+    freeform: HashSet<String>,
     text: String,
     thinking: String,
     /// The thinking came as `reasoning`.
@@ -43,10 +44,17 @@ struct Partial {
     arguments: String,
 }
 
+impl Partial {
+    /// Its arguments have come and nothing of them is missing.
+    fn is_whole(&self) -> bool {
+        !self.arguments.trim().is_empty() && calls::is_complete(&self.arguments)
+    }
+}
+
 impl Reader {
     pub fn new(tools: &[ToolSpec]) -> Self {
         Reader {
-            tools: tools.to_vec(),
+            freeform: calls::freeform_names(tools),
             text: String::new(),
             thinking: String::new(),
             named_reasoning: false,
@@ -248,8 +256,7 @@ impl Reader {
         };
         let call = self.calls.get(at)?;
         // Complete arguments cannot go on: with a name beside them, they are the next call's.
-        let next =
-            !name.is_empty() && !arguments.trim().is_empty() && calls::is_complete(&call.arguments);
+        let next = !name.is_empty() && !arguments.trim().is_empty() && call.is_whole();
         (same_id(call) && (!next || !id.is_empty() && call.id == id)).then_some(at)
     }
 
@@ -272,19 +279,17 @@ impl Reader {
             if call.name.is_empty() && call.arguments.is_empty() {
                 continue;
             }
-            if finish == Finish::Cut && !calls::is_complete(&call.arguments) {
+            if finish == Finish::Cut && !call.is_whole() {
                 continue;
             }
-            let call = ToolCall {
-                id: call.id,
-                name: call.name,
-                arguments: call.arguments,
-                kind: Default::default(),
-                recovered: false,
-            };
-            let call = calls::finish(call, &self.tools, &done);
-            done.push(call);
+            done.push(calls::received(
+                call.id,
+                call.name,
+                call.arguments,
+                &self.freeform,
+            ));
         }
+        calls::distinct_ids(&mut done);
         let reasoning = (!self.thinking.is_empty()).then(|| Reasoning {
             text: self.thinking,
             signature: None,

@@ -2,7 +2,7 @@
 
 use crate::model::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolSpec, Usage,
-    WireApi, calls, sse, stream_error,
+    WireApi, calls, http, sse,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -262,7 +262,7 @@ impl Decoder for Reader {
         }
         let event: Value = serde_json::from_str(data)
             .map_err(|e| broken(format!("an event is not valid JSON ({e})")))?;
-        if let Some(error) = stream_error::in_event(&event) {
+        if let Some(error) = http::in_event(&event) {
             return Err(error);
         }
         let name = event.get("type").and_then(Value::as_str);

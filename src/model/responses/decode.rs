@@ -6,7 +6,7 @@
 use super::slot::{Kind, Slot};
 use crate::model::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolSpec, Usage,
-    WireApi, calls, sse, stream_error,
+    WireApi, calls, http, sse,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -183,10 +183,10 @@ impl Reader {
     ) -> Result<(), ModelError> {
         let status = response.get("status").and_then(Value::as_str);
         match response.get("error") {
-            Some(error) if !error.is_null() => return Err(stream_error::meaning(error)),
+            Some(error) if !error.is_null() => return Err(http::in_stream(error)),
             _ if event == "response.failed" || status == Some("failed") => {
                 let error = serde_json::json!({"code": "server_error", "message": "the response failed without a reason"});
-                return Err(stream_error::meaning(&error));
+                return Err(http::in_stream(&error));
             }
             _ => {}
         }
@@ -272,7 +272,7 @@ impl Decoder for Reader {
         }
         let event: Value = serde_json::from_str(data)
             .map_err(|e| broken(format!("an event is not valid JSON ({e})")))?;
-        if let Some(error) = stream_error::in_event(&event) {
+        if let Some(error) = http::in_event(&event) {
             return Err(error);
         }
         if let Some(progress) = event.get("prompt_progress") {
