@@ -73,6 +73,14 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// A stream that is not what the API promises. [`ModelError::locate`] adds the address.
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        ModelError::Broken {
+            url: String::new(),
+            why: why.into(),
+        }
+    }
+
     /// True when the same request may succeed if it is sent again.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod error;
 pub mod http;
 pub mod local;
+mod measured;
 pub mod messages;
 pub mod ollama;
 pub mod provider;
@@ -18,7 +19,7 @@ pub mod responses;
 pub mod sse;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 pub use error::ModelError;
@@ -314,7 +315,29 @@ pub struct Request<'a> {
     /// of llama.cpp, vLLM and LM Studio; a hosted server refuses unknown fields.
     pub local: bool,
     /// Further top-level fields of the body, from the provider's entry in the config.
-    pub extra: &'a serde_json::Map<String, Value>,
+    pub extra: &'a Map<String, Value>,
+}
+
+impl Request<'_> {
+    /// Lays the fields that the user configured over a body of ours: an object is merged into an
+    /// object, null takes a field away, and anything else replaces it.
+    fn add_extra(&self, body: &mut Map<String, Value>) {
+        merge(body, self.extra);
+    }
+}
+
+fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+    for (key, value) in extra {
+        match (body.get_mut(key), value) {
+            (_, Value::Null) => {
+                body.shift_remove(key);
+            }
+            (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),
+            (_, value) => {
+                body.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 /// Sampling values; what is `None` is not sent.

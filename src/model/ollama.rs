@@ -2,7 +2,7 @@
 //! shows errors in mid-stream.
 
 use super::calls::{self, Ids};
-use super::chat::encode::{merge, thinking, tools};
+use super::chat::encode::{thinking, tools};
 use super::chat::turns::{Piece, Turn, text_of, turns};
 use super::http::classify;
 use super::sse::Frame;
@@ -45,7 +45,7 @@ impl Wire for Ollama {
             body.insert("format".into(), schema.clone());
         }
         body.insert("options".into(), options(request));
-        merge(&mut body, request.extra);
+        request.add_extra(&mut body);
         body.into()
     }
 
@@ -280,10 +280,7 @@ impl Decoder for Reader {
     fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
         match self.finish.take() {
             Some(finish) => Ok(self.reply(finish)),
-            None => Err(ModelError::Broken {
-                url: String::new(),
-                why: "it ended without its last line".to_owned(),
-            }),
+            None => Err(ModelError::broken("it ended without its last line")),
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::super::calls;
 use super::super::http::classify;
+use super::super::measured;
 use super::super::sse::Frame;
 use super::super::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolCall, ToolSpec,
@@ -13,7 +14,6 @@ use super::super::{
 };
 use serde_json::Value;
 use std::collections::HashSet;
-use std::time::Duration;
 
 /// The reader of one reply.
 pub struct Reader {
@@ -70,14 +70,7 @@ impl Reader {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if let Some(progress) = chunk.get("prompt_progress") {
-            let number = |key: &str| progress.get(key).and_then(Value::as_u64).unwrap_or(0);
-            out.push(Delta::Progress {
-                processed: number("processed"),
-                total: number("total"),
-                cached: number("cache"),
-            });
-        }
+        out.extend(measured::progress(chunk));
         let choices = chunk.get("choices").and_then(Value::as_array);
         let choice = choices.and_then(|list| list.first());
         if let Some(choice) =
@@ -92,8 +85,9 @@ impl Reader {
                 self.counted |= choice.is_none() && self.began;
             }
         }
-        if let Some(timings) = chunk.get("timings") {
-            self.timings(timings);
+        let cached = measured::timings(chunk, &mut self.timing);
+        if let Some(usage) = &mut self.usage {
+            usage.cached = usage.cached.or(cached);
         }
         Ok(())
     }
@@ -108,10 +102,7 @@ impl Reader {
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
             if matches!(reason, "error" | "network_error") {
                 let why = format!("the server ended it with `{reason}`");
-                return Err(ModelError::Broken {
-                    url: String::new(),
-                    why,
-                });
+                return Err(ModelError::broken(why));
             }
             self.finish = Some(self.read_finish(reason));
             self.began = true;
@@ -260,19 +251,6 @@ impl Reader {
         (same_id(call) && (!next || !id.is_empty() && call.id == id)).then_some(at)
     }
 
-    /// llama.cpp's own measurements.
-    fn timings(&mut self, timings: &Value) {
-        let ms = |key: &str| {
-            let ms = timings.get(key).and_then(Value::as_f64)?;
-            Duration::try_from_secs_f64(ms / 1000.0).ok()
-        };
-        self.timing.prompt = ms("prompt_ms").or(self.timing.prompt);
-        self.timing.output = ms("predicted_ms").or(self.timing.output);
-        if let (Some(usage), Some(cached)) = (&mut self.usage, timings.get("cache_n")) {
-            usage.cached = usage.cached.or(cached.as_u64());
-        }
-    }
-
     fn reply(self, finish: Finish) -> Reply {
         let mut done: Vec<ToolCall> = Vec::new();
         for call in self.calls {
@@ -334,10 +312,7 @@ impl Decoder for Reader {
         match self.finish.take() {
             Some(finish) => Ok(self.reply(finish)),
             None if closed => Ok(self.reply(Finish::Stop)),
-            None => Err(ModelError::Broken {
-                url: String::new(),
-                why: "it ended without a finish reason".to_owned(),
-            }),
+            None => Err(ModelError::broken("it ended without a finish reason")),
         }
     }
 

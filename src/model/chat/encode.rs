@@ -56,24 +56,8 @@ pub fn body(request: &Request) -> Value {
             body.insert("parallel_tool_calls".into(), true.into());
         }
     }
-    merge(&mut body, request.extra);
+    request.add_extra(&mut body);
     body.into()
-}
-
-/// Puts the fields that the user configured over ours: an object is merged into an object, null
-/// takes a field away, and anything else replaces it.
-pub fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
-    for (key, value) in extra {
-        match (body.get_mut(key), value) {
-            (_, Value::Null) => {
-                body.shift_remove(key);
-            }
-            (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),
-            (_, value) => {
-                body.insert(key.clone(), value.clone());
-            }
-        }
-    }
 }
 
 /// The tools in the nested form, which Ollama's own API shares.
