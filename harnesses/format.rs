@@ -7,6 +7,7 @@ pub mod surface;
 use super::{Context, Document, Done, Input, Instructions, Size};
 use crate::model::{Item, Part, ToolResult};
 use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use crate::words::head;
 use cut::{Limit, cut};
 use std::fmt::Write;
 
@@ -125,7 +126,7 @@ pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String
             if count > 0 {
                 break;
             }
-            row.truncate(floor(&row, room.saturating_sub(16)));
+            row.truncate(row.floor_char_boundary(room.saturating_sub(16)));
             row.push_str("... [cut]");
         }
         out.push_str(&row);
@@ -135,21 +136,12 @@ pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String
     (out, count)
 }
 
-/// The largest byte position up to `at` that does not split a character.
-pub fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// One line, cut to `max` bytes with a mark.
 pub fn clip(line: &str, max: usize) -> String {
     if line.len() <= max {
         return line.to_owned();
     }
-    format!("{}...", &line[..floor(line, max.saturating_sub(3))])
+    format!("{}...", head(line, max.saturating_sub(3)))
 }
 
 /// Text without terminal escape sequences: they carry no meaning for a model and cost tokens.
@@ -201,7 +193,7 @@ pub fn fit(text: String, room: usize) -> String {
     );
     let left_out = format!("[... {} bytes left out ...]", cut.omitted_bytes);
     let mut text = cut.join(&left_out);
-    text.truncate(floor(&text, room));
+    text.truncate(text.floor_char_boundary(room));
     text
 }
 

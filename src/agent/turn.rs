@@ -11,6 +11,7 @@ use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
+use crate::words;
 use std::time::Instant;
 
 /// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
@@ -185,7 +186,7 @@ impl Session {
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
-                    clip(&message, 200)
+                    words::head(&message, 200)
                 );
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
@@ -424,7 +425,7 @@ impl Session {
                 p.last_text.clone(),
             );
         }
-        assistant.text = clip(&assistant.text, 400).to_owned();
+        assistant.text = words::head(&assistant.text, 400).to_owned();
         self.push_reply(assistant);
         let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
         let items = self.harness.notice(&mut self.state, &nudge);
@@ -718,9 +719,4 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
     }
-}
-
-/// The first `most` bytes of `text`, cut between characters.
-fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
 }

@@ -8,6 +8,7 @@ use crate::model::{Timing, Usage};
 use crate::tools::action::{
     Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus,
 };
+use crate::words::quote;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -308,11 +309,6 @@ fn seconds(time: std::time::Duration) -> f64 {
 fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) -> Value {
     let line = format!("/bin/bash -lc {}", quote(&shell.command));
     json!({"command": line, "aggregated_output": output, "exit_code": code, "status": status})
-}
-
-/// `text` as one word of a POSIX shell.
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn change_fields(changes: &[FileChange], status: &str) -> Value {

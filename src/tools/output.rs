@@ -2,7 +2,7 @@
 
 use super::action::Output;
 use super::marker::Marker;
-use super::text::head;
+use crate::words::head;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{PipeReader, Read, Write};
@@ -136,10 +136,7 @@ impl Capture {
         }
         self.live.push_str(&text);
         if self.live.len() > LIVE {
-            let mut from = self.live.len() - LIVE;
-            while !self.live.is_char_boundary(from) {
-                from += 1;
-            }
+            let from = self.live.ceil_char_boundary(self.live.len() - LIVE);
             self.live.drain(..from);
         }
         self.whole.push(&self.unread, &text);

@@ -7,6 +7,7 @@ use super::marker::Marker;
 use super::output::{Capture, Stream};
 use crate::cancel::Cancel;
 use crate::sandbox::{End, Lift, Run, Running, SandboxError, hint};
+use crate::words::tail;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -206,12 +207,8 @@ impl Workbench {
     ) -> Outcome {
         let mut out = process.out(status, wall);
         if !out.succeeded() {
-            let text = &out.output.text;
-            let mut from = text.len().saturating_sub(HINT);
-            while !text.is_char_boundary(from) {
-                from += 1;
-            }
-            out.fence = hint(&text[from..], self.setup.sandbox.policy(), &process.lift);
+            let end = tail(&out.output.text, HINT);
+            out.fence = hint(end, self.setup.sandbox.policy(), &process.lift);
         }
         Outcome::Shell(out)
     }

@@ -1,8 +1,9 @@
 //! The two tables of the command line: subcommands and flags. Parsing and help are made from them.
 
 use super::{Color, Options};
-use crate::config::keys::{self, Kind, nearest};
+use crate::config::keys::{self, Kind};
 use crate::model::WireApi;
+use crate::words::nearest;
 use std::ffi::OsStr;
 use toml::Value;
 

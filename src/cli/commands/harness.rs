@@ -8,6 +8,7 @@ use crate::cli::render::sanitize::sanitize;
 use crate::cli::{Failure, exit, say};
 use crate::harnesses::{self, Size, Start};
 use crate::model::{Item, Request, Sampling, WireApi};
+use crate::words::nearest;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -79,7 +80,7 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
     };
     let Some(harness) = harnesses::by_id(id) else {
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = crate::config::keys::nearest(id, known.iter().copied())
+        let near = nearest(id, known.iter().copied())
             .map(|n| format!("did you mean {n}? "))
             .unwrap_or_default();
         return Err(usage(format!(
