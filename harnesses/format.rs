@@ -4,9 +4,9 @@ pub mod args;
 pub mod cut;
 pub mod surface;
 
-use super::{Context, Document, Done, Input, Instructions, Size};
-use crate::model::{Item, Part, ToolResult};
-use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use super::{CallError, Context, Document, Done, Input, Instructions, Size, Step};
+use crate::model::{Item, Part, Reply, ToolCall, ToolResult};
+use crate::tools::action::{Action, ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
 use crate::words::head;
 use cut::{Limit, cut};
 use std::fmt::Write;
@@ -106,6 +106,15 @@ pub fn left_out(
 /// All instruction files, the user's own first.
 pub fn documents(instructions: &Instructions) -> impl Iterator<Item = &Document> {
     instructions.global.iter().chain(&instructions.project)
+}
+
+/// What a reply asks for, in a harness with tools: its calls, each read by `action`; without any,
+/// its text is the answer.
+pub fn step(reply: &Reply, action: fn(&ToolCall) -> Result<Action, CallError>) -> Step {
+    if reply.assistant.calls.is_empty() {
+        return Step::Done;
+    }
+    Step::Act(reply.assistant.calls.iter().map(action).collect())
 }
 
 /// The parts of a message of the user: pictures first, then the words.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
+pub use crate::config::Sampling;
 pub use error::ModelError;
 
 /// One piece of a message.
@@ -338,22 +339,6 @@ fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
             }
         }
     }
-}
-
-/// Sampling values; what is `None` is not sent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// 0 to 2.
-    pub temperature: Option<f64>,
-    /// 0 to 1.
-    pub top_p: Option<f64>,
-    /// Number of candidates.
-    pub top_k: Option<u32>,
-    /// Makes a run repeatable on servers that know it.
-    pub seed: Option<u64>,
-    /// Texts that end the reply.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stop: Vec<String>,
 }
 
 /// One step of a streamed reply.

@@ -196,7 +196,7 @@ impl<W: Write> ExecJson<W> {
         if let Some((id, steps)) = self.plan.take() {
             self.item("item.completed", &id, "todo_list", plan_fields(&steps));
         }
-        match failure(&end.reason) {
+        match end.reason.failure() {
             // An interrupted turn ends without a last line, as the protocol has it.
             _ if end.reason == EndReason::Interrupted => {}
             Some(message) => {
@@ -264,20 +264,6 @@ impl<W: Write> Frontend for ExecJson<W> {
 
     fn interactive(&self) -> bool {
         false
-    }
-}
-
-/// The sentence of a turn that failed; nothing for one that was done.
-pub fn failure(reason: &EndReason) -> Option<String> {
-    match reason {
-        EndReason::Done => None,
-        EndReason::Interrupted => Some("interrupted".into()),
-        EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
-        EndReason::Failed(why) => Some(why.clone()),
-        EndReason::StepLimit(n) => Some(format!("the limit of {n} steps was reached before the task was done; raise max_steps to go on")),
-        EndReason::NoSandbox(why) => Some(format!(
-            "commands cannot be confined on this system ({why}) and nobody can be asked; use --sandbox danger-full-access only where that is safe"
-        )),
     }
 }
 

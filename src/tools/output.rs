@@ -2,6 +2,7 @@
 
 use super::action::Output;
 use super::marker::Marker;
+use crate::store::paths::private_file;
 use crate::words::head;
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -261,19 +262,8 @@ impl Whole {
 
 /// A new file that only its owner can read.
 fn create(folder: &Path) -> Option<(PathBuf, File)> {
-    let mut make = fs::DirBuilder::new();
-    make.recursive(true);
-    let mut open = fs::OpenOptions::new();
-    open.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        make.mode(0o700);
-        open.mode(0o600);
-    }
-    make.create(folder).ok()?;
     let path = folder.join(format!("output-{}.txt", Uuid::now_v7()));
-    let file = open.open(&path).ok()?;
+    let file = private_file(&path, true).ok()?;
     Some((path, file))
 }
 

@@ -46,11 +46,15 @@ pub(super) enum Waited {
 }
 
 impl Process {
-    /// How it ended, if it did.
+    /// How it ended, if it did; then its output is complete, too.
     pub fn poll(&mut self) -> Result<Option<End>, ToolError> {
-        self.running.try_wait().map_err(|e| {
+        let end = self.running.try_wait().map_err(|e| {
             ToolError::Other(format!("the end of the command could not be learnt: {e}"))
-        })
+        })?;
+        if end.is_some() {
+            self.stream.drain(DRAIN);
+        }
+        Ok(end)
     }
 
     /// Waits for its end.
@@ -63,9 +67,6 @@ impl Process {
         let mut pause = Duration::from_millis(1);
         loop {
             let end = self.poll()?;
-            if end.is_some() {
-                self.stream.drain(DRAIN);
-            }
             let live = self.stream.live();
             if !live.is_empty() {
                 progress(&live);
