@@ -16,6 +16,7 @@ pub mod messages;
 pub mod ollama;
 pub mod provider;
 pub mod responses;
+pub mod sampling;
 pub mod sse;
 
 use serde::{Deserialize, Serialize};
