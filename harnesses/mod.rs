@@ -11,7 +11,7 @@ pub mod minimal;
 pub mod native;
 pub mod qwen_code;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};

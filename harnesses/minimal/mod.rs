@@ -28,7 +28,7 @@ impl Harness for Minimal {
     }
 
     fn about(&self) -> &'static str {
-        "two tools, a shell and an editor: for any model that can call tools"
+        "two tools, a shell and an editor: for models that many tools confuse"
     }
 
     fn begin(&self, cx: &Context) -> Start {

@@ -10,7 +10,7 @@ use crate::model::{CallKind, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
 use std::time::Duration;
 
-/// The harness for GPT models, and the general default.
+/// The harness for GPT models.
 pub struct Native;
 
 const SYSTEM: &str = include_str!("system.md");
@@ -47,7 +47,7 @@ impl Harness for Native {
     }
 
     fn about(&self) -> &'static str {
-        "Codex CLI: for GPT and gpt-oss models, and the general default"
+        "Codex CLI: for GPT and gpt-oss models"
     }
 
     fn begin(&self, cx: &Context) -> Start {

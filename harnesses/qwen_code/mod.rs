@@ -50,7 +50,7 @@ impl Harness for QwenCode {
     }
 
     fn about(&self) -> &'static str {
-        "Qwen Code: for Qwen and QwQ models"
+        "Qwen Code: for Qwen and QwQ models, and for models of no known family"
     }
 
     fn begin(&self, cx: &Context) -> Start {
