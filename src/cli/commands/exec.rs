@@ -70,7 +70,11 @@ pub fn run(
     }
     if options.json {
         let mut front = ExecJson::new(io::stdout());
-        return once(&setup, options, task, &signals, &mut front, true);
+        let code = once(&setup, options, task, &signals, &mut front, true)?;
+        if front.is_broken() {
+            return Err("standard output was closed before all events were written".into());
+        }
+        return Ok(code);
     }
     let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None);
     once(&setup, options, task, &signals, &mut front, false)

@@ -87,7 +87,7 @@ fn messages(request: &Request) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
-    let mut ids = Ids::default();
+    let mut ids = Ids::for_chat();
     for turn in turns(&request.items) {
         messages.push(match turn {
             Turn::User(pieces) => json!({"role": "user", "content": content(&pieces)}),

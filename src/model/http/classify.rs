@@ -305,11 +305,8 @@ fn number_after(text: &str, words: &str) -> Option<u64> {
 
 fn number_before(text: &str, words: &str) -> Option<u64> {
     let (before, _) = text.split_once(words)?;
-    let start = before.rfind(|c: char| !c.is_ascii_digit() && c != ',');
-    before[start.map_or(0, |s| s + 1)..]
-        .replace(',', "")
-        .parse()
-        .ok()
+    let mut parts = before.rsplit(|c: char| !c.is_ascii_digit() && c != ',');
+    parts.next()?.replace(',', "").parse().ok()
 }
 
 /// OpenAI tells some waits in words only: `try again in 11.054s`, or `ms`.

@@ -229,3 +229,20 @@ fn an_overflow_in_a_stream_is_no_rate_limit() {
     let openai = r#"{"error":{"code":"context_length_exceeded","message":"Too long."}}"#;
     assert!(matches!(at(200, openai), ModelError::Overflow { .. }));
 }
+
+/// The sentence is cut at numbers, and may hold any character beside them.
+#[test]
+fn other_characters_beside_a_number_do_no_harm() {
+    for (text, tokens) in [
+        (
+            "maximum context length is 8é, ü4000 in the messages",
+            Some(4000),
+        ),
+        ("maximum context length; é in the messages", None),
+    ] {
+        match at(400, text) {
+            ModelError::Overflow { prompt, .. } => assert_eq!(prompt, tokens),
+            other => panic!("{other:?}"),
+        }
+    }
+}
