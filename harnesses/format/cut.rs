@@ -204,7 +204,7 @@ mod tests {
         );
     }
 
-    /// User case O22: a huge line, two long lists, an error between them, and the end.
+    /// A huge line, two long lists, an error between them, and the end.
     #[test]
     fn head_tail_and_errors_stay() {
         let numbers: String = (1..=20_000).map(|n| format!("{n}\n")).collect();

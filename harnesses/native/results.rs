@@ -1,4 +1,4 @@
-//! The layouts in which results are told, by `native.md` of the harness facts.
+//! The layouts in which results are told; they are those of the original.
 
 use super::TOOLS;
 use crate::harnesses::format::args::Args;

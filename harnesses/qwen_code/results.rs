@@ -1,4 +1,4 @@
-//! The layouts in which results are told, by `qwen-code.md` §5 of the harness facts.
+//! The layouts in which results are told; they are those of the original.
 
 use super::{TOOLS, reminder, task_id};
 use crate::harnesses::format::args::Args;
