@@ -4,6 +4,7 @@
 use super::{Item, PlanStep};
 use crate::model::Assistant;
 use crate::tools::action::StepStatus;
+use crate::words::head;
 use std::fmt::Write;
 
 /// The most files that are named.
@@ -76,7 +77,7 @@ impl CompactPlan {
             reply.get(from..to)
         });
         let text = inner.unwrap_or(reply).trim();
-        text[..text.floor_char_boundary(bytes.min(text.len()))].to_owned()
+        head(text, bytes).to_owned()
     }
 
     /// What comes after the words of the user and before the kept steps. `more` tells whether

@@ -14,6 +14,7 @@ use crate::harnesses::{CompactPlan, Facts};
 use crate::model::dialect::{self, Finding, Surroundings};
 use crate::model::http::{self, Flow};
 use crate::model::{Delta, Item, ModelError, Reply, ToolSpec};
+use crate::words::head;
 
 /// Replies that must lie between two summaries.
 const APART: u64 = 2;
@@ -384,10 +385,7 @@ impl Session {
                 .collect::<Vec<_>>()
                 .join(" · ");
             let gist = gist.split_whitespace().collect::<Vec<_>>().join(" ");
-            let line = format!(
-                "- {}",
-                &gist[..gist.floor_char_boundary(CALL_GIST.min(gist.len()))]
-            );
+            let line = format!("- {}", head(&gist, CALL_GIST));
             bytes += line.len() + 1;
             if bytes > most {
                 break;

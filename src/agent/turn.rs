@@ -2,18 +2,19 @@
 
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, StreamGuard};
+use super::guard::{CallVerdict, CheckGuard, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
 use super::transcript::Mark;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::settle;
+use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
+use crate::words;
 use std::time::Instant;
 
 /// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
@@ -33,6 +34,8 @@ struct Progress {
     cut: Option<&'static str>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
+    /// Whether what was done was checked.
+    check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
     corrected: bool,
     /// Text that may be the answer if nothing better comes.
@@ -212,7 +215,7 @@ impl Session {
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
-                    clip(&message, 200)
+                    words::head(&message, 200)
                 );
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
@@ -290,6 +293,10 @@ impl Session {
             Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
             Step::Done => {
                 self.push_reply(reply.assistant);
+                if let Some(words) = self.reminder(p) {
+                    self.tell(&words, front);
+                    return Next::Again;
+                }
                 let reason = if p.last_text.trim().is_empty() {
                     EndReason::NoAnswer
                 } else {
@@ -389,14 +396,13 @@ impl Session {
         notes: &mut Vec<Vec<String>>,
         front: &mut dyn Frontend,
     ) {
-        let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
+        let mut settled_calls: Vec<ToolCall> = Vec::new();
         let mut queue: std::collections::VecDeque<_> =
             std::mem::take(&mut reply.assistant.calls).into();
         while let Some(call) = queue.pop_front() {
             let settled = settle(call, &self.start.tools, &reply.finish);
-            let same = |c: &crate::model::ToolCall| {
-                c.name == settled.call.name && c.arguments == settled.call.arguments
-            };
+            let same =
+                |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
             if settled_calls.iter().any(same) {
                 front.event(&Event::Repaired(format!(
                     "a second copy of one {} call was dropped",
@@ -411,7 +417,7 @@ impl Session {
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                call.id = ToolCall::fresh_id();
             }
             for (at, more) in settled.more.into_iter().enumerate() {
                 queue.insert(at, more);
@@ -452,7 +458,7 @@ impl Session {
                 p.last_text.clone(),
             );
         }
-        assistant.text = clip(&assistant.text, 400).to_owned();
+        assistant.text = words::head(&assistant.text, 400).to_owned();
         self.push_reply(assistant);
         let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
         let items = self.harness.notice(&mut self.state, &nudge);
@@ -476,7 +482,7 @@ impl Session {
         self.push_reply(assistant);
         let room = self.budget.result_bytes(self.rest(&[]), actions.len());
         let mut done = Vec::new();
-        let mut end = None;
+        let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
@@ -491,16 +497,12 @@ impl Session {
                     });
                     Err(error)
                 }
-                Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((
-                        EndReason::Done,
-                        if answer.trim().is_empty() {
-                            text.clone()
-                        } else {
-                            answer.clone()
-                        },
-                    ));
-                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                Ok(finish @ Action::Finish { .. }) => {
+                    reminder = self.reminder(p);
+                    if reminder.is_none() && end.is_none() {
+                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                    }
+                    Ok((finish, Outcome::Finished))
                 }
                 Ok(action) => {
                     let recovered = call.as_ref().is_some_and(|c| c.recovered);
@@ -508,6 +510,7 @@ impl Session {
                         Some(_) => Outcome::Interrupted,
                         None => self.perform(&action, recovered, room, &mut end, front),
                     };
+                    p.check.record(&action, &outcome);
                     Ok((action, outcome))
                 }
             };
@@ -519,6 +522,9 @@ impl Session {
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_marked(items, Mark::Answer);
+        if let Some(words) = reminder {
+            self.tell(&words, front);
+        }
         self.record_state();
         if self.cancel.is_cancelled() {
             return Next::End(EndReason::Interrupted, String::new());
@@ -533,6 +539,31 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What the model should be reminded of before it stops. Only on a local server, where a
+    /// request costs nothing and models are small, and only with `harness_guidance`.
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
+    }
+
+    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
+        front.event(&Event::Repaired(
+            "the model wants to stop early; it was reminded once".into(),
+        ));
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(words.into()));
+        self.push_all(items);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -725,6 +756,14 @@ impl Session {
     }
 }
 
+/// The answer of a finish: its own words, or what the reply said beside it.
+fn final_answer(finish: &Action, beside: &str) -> String {
+    match finish {
+        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
+        _ => beside.to_owned(),
+    }
+}
+
 /// Passes a delta on to the front end, holding back what may be markup.
 fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
     match delta {
@@ -745,9 +784,4 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
     }
-}
-
-/// The first `most` bytes of `text`, cut between characters.
-fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
 }
