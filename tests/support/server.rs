@@ -157,10 +157,14 @@ impl Server {
                 200,
                 json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]}),
             ),
-            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (
-                404,
-                json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
-            ),
+            (Kind::Ollama, "/api/show")
+                if !matches!(body["model"].as_str(), Some("mock" | "mock:cloud")) =>
+            {
+                (
+                    404,
+                    json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
+                )
+            }
             (Kind::Ollama, "/api/show") => (
                 200,
                 json!({"capabilities": tools, "details": {"family": "mock"},
