@@ -112,7 +112,7 @@ fn a_change_that_changes_nothing_is_answered_with_what_to_do() {
         if harness != "minimal" {
             assert_eq!(count(&done, "nothing changed"), 1, "{harness}: the write");
         }
-        assert_eq!(count(&done, "ran nothing after that"), 0, "{harness}");
+        assert_eq!(count(&done, "Nothing was run after"), 0, "{harness}");
     }
 }
 
@@ -318,7 +318,7 @@ fn an_end_without_a_run_after_the_last_edit_is_questioned_once() {
             .expect_exit(0)
             .expect_stdout("it prints 1\n")
             .expect_requests(4);
-        assert_eq!(count(&done, "ran nothing after that"), 1, "{harness}");
+        assert_eq!(count(&done, "Nothing was run after"), 1, "{harness}");
     }
     // Guidance that is off, and a server that costs money, get no reminder.
     let steps = script![write("a.py", "print(1)\n"), say("written")];

@@ -40,14 +40,20 @@ impl CheckGuard {
         self.nudged
     }
 
-    /// The one reminder of the turn, if the model wants to stop where it should not.
-    pub fn nudge(&mut self, answer: &str) -> Option<&'static str> {
+    /// The one reminder of the turn, if the model wants to stop where it should not. `shell` is the
+    /// name of the tool that runs commands, if there is one.
+    pub fn nudge(&mut self, answer: &str, shell: Option<&str>) -> Option<String> {
+        let call = shell.map_or_else(|| "Send the command".into(), |name| format!("Call {name}"));
         let words = if self.last_run_failed {
-            "The last command failed. Correct what it shows and run it again. If that is not possible, say plainly what does not work."
+            format!(
+                "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
+            )
         } else if self.changed_since_run {
-            "You changed files and ran nothing after that. Run the program or its tests now, and look at the result. If there is nothing to run, say in a sentence what you did."
+            format!(
+                "Nothing was run after the last change, so nobody knows whether it works. {call} now to run the program or its tests. Only if there is nothing to run, answer in a sentence."
+            )
         } else if !self.acted && is_announcement(answer) {
-            "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself."
+            "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into()
         } else {
             return None;
         };
@@ -145,14 +151,14 @@ mod tests {
         guard.record(&edit, &wrote());
         assert!(
             guard
-                .nudge("Done.")
-                .is_some_and(|w| w.contains("ran nothing"))
+                .nudge("Done.", None)
+                .is_some_and(|w| w.contains("Nothing was run"))
         );
-        assert_eq!(guard.nudge("Done."), None);
+        assert_eq!(guard.nudge("Done.", None), None);
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));
-        assert_eq!(guard.nudge("Done."), None);
+        assert_eq!(guard.nudge("Done.", None), None);
     }
 
     #[test]
@@ -179,16 +185,16 @@ mod tests {
     fn an_announcement_is_told_from_an_answer() {
         assert!(
             CheckGuard::default()
-                .nudge("I will look at the file first.")
+                .nudge("I will look at the file first.", None)
                 .is_some()
         );
         assert!(
             CheckGuard::default()
-                .nudge("Noted. What shall I do next?")
+                .nudge("Noted. What shall I do next?", None)
                 .is_some()
         );
         assert_eq!(
-            CheckGuard::default().nudge("The capital of France is Paris."),
+            CheckGuard::default().nudge("The capital of France is Paris.", None),
             None
         );
     }

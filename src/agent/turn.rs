@@ -7,7 +7,7 @@ use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
 use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::settle;
+use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, Usage};
@@ -300,7 +300,7 @@ impl Session {
         }
         self.push_reply(reply.assistant);
         if let Some(words) = self.reminder(p) {
-            self.tell(words, front);
+            self.tell(&words, front);
             return Next::Again;
         }
         let reason = if p.last_text.trim().is_empty() {
@@ -498,7 +498,7 @@ impl Session {
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
         if let Some(words) = reminder {
-            self.tell(words, front);
+            self.tell(&words, front);
         }
         self.record_state();
         if self.cancel.is_cancelled() {
@@ -518,10 +518,17 @@ impl Session {
 
     /// What the model should be reminded of before it stops. Only on a local server, where a
     /// request costs nothing and models are small, and only with `harness_guidance`.
-    fn reminder(&self, p: &mut Progress) -> Option<&'static str> {
-        (self.provider.is_local() && self.context.guidance)
-            .then(|| p.check.nudge(&p.last_text))
-            .flatten()
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
     }
 
     fn tell(&mut self, words: &str, front: &mut dyn Frontend) {

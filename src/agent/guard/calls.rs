@@ -271,7 +271,7 @@ mod tests {
         let texts = [
             "1 failed in 0.03s",
             "1 failed in 0.04s",
-            "1 failed in 1.2 ms",
+            "1 failed in 1.25s",
         ];
         let failures = texts.map(|t| (shell("pytest"), ended(t, 1)));
         assert_eq!(play(3, &failures).0, 3);
