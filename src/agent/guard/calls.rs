@@ -233,7 +233,7 @@ mod tests {
         let work: Vec<_> = (0..10)
             .flat_map(|n| {
                 let edit = Action::UndoEdit {
-                    path: format!("{n}").into(),
+                    path: n.to_string(),
                 };
                 [(edit, ran("")), (shell("make test"), ended("1 failed", 1))]
             })
