@@ -1,11 +1,12 @@
 //! Replies that are no answer and no step: empty, cut, too long, without one valid call.
 
-use super::{Next, Progress, clip};
+use super::{Next, Progress};
 use crate::agent::event::{EndReason, Event, Frontend};
 use crate::agent::guard::Cut;
 use crate::agent::session::Session;
 use crate::harnesses::{CallError, Notice};
 use crate::model::{Assistant, Finish, Reply};
+use crate::words;
 
 /// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
 const EMPTY_REPLIES: u32 = 2;
@@ -78,7 +79,7 @@ impl Session {
                 p.last_text.clone(),
             );
         }
-        assistant.text = clip(&assistant.text, KEPT).to_owned();
+        assistant.text = words::head(&assistant.text, KEPT).to_owned();
         self.push_reply(assistant);
         let why = match cut {
             Cut::TooLong => "Your reply was far too long, so it was cut.",
@@ -136,7 +137,7 @@ impl Session {
             let error = error.to_string();
             EndReason::Failed(format!(
                 "the model made invalid tool calls in {INVALID_REPLIES} replies in a row, the last one because of this: {}; try another model, or another harness with --harness",
-                clip(error.lines().next().unwrap_or_default(), 200).trim_end_matches('.')
+                words::head(error.lines().next().unwrap_or_default(), 200).trim_end_matches('.')
             ))
         })
     }
