@@ -14,6 +14,7 @@ use crate::model::{self, Sampling};
 use crate::project::{git, instructions, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
@@ -145,6 +146,7 @@ pub fn open(
         judge: Judge::new(approval, policy),
         cancel: cancel.clone(),
         store,
+        learnt: ModelFile::of(home, !ask.ephemeral),
         log,
         restored,
         max_steps: *config.max_steps,
