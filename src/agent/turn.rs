@@ -104,6 +104,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
+        self.requests += 1;
         let bytes = self.prompt_bytes(show);
         let tokens = self.budget.tokens(bytes);
         let mut request = self.request(show, self.budget.reply_limit(bytes));
@@ -182,6 +183,7 @@ impl Session {
             // The server could not read what its own model wrote; the model gets a hint and another try.
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
                 p.requeries += 1;
+                self.faults += 1;
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
@@ -246,6 +248,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                self.faults += 1;
                 *self
                     .state
                     .counters
@@ -340,6 +343,7 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
+                self.faults += 1;
                 front.event(&Event::Repaired(
                     "the reply looks like a tool call that cannot be run; the model was told"
                         .into(),
@@ -399,6 +403,7 @@ impl Session {
     /// Nothing came: ask once more as it was, once with a nudge, then give up.
     fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
         p.empty += 1;
+        self.faults += 1;
         if p.empty > EMPTY_REPLIES {
             return Next::End(EndReason::NoAnswer, String::new());
         }
@@ -417,6 +422,7 @@ impl Session {
     /// A reply that was cut because it repeated itself, and holds no call.
     fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
         p.requeries += 1;
+        self.faults += 1;
         if p.requeries > REQUERIES {
             return Next::End(
                 EndReason::Failed(
@@ -444,6 +450,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         p.steps += 1;
+        self.steps += 1;
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
@@ -460,6 +467,7 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
+                    self.faults += 1;
                     front.event(&Event::BadCall {
                         call: call.clone(),
                         error: error.clone(),

@@ -77,16 +77,7 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
         message,
         code: exit::USAGE,
     };
-    let Some(harness) = harnesses::by_id(id) else {
-        let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = crate::config::keys::nearest(id, known.iter().copied())
-            .map(|n| format!("did you mean {n}? "))
-            .unwrap_or_default();
-        return Err(usage(format!(
-            "there is no harness `{id}`; {near}known are {}",
-            known.join(", ")
-        )));
-    };
+    let harness = open::known_harness(id).map_err(usage)?;
     let setup = Setup::load(options)?;
     let size = match setup.config.harness_size.as_deref() {
         Some(name) => Size::from_name(name).ok_or_else(|| {
