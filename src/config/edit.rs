@@ -62,7 +62,10 @@ fn edited(text: &str, table: &str, key: &str, value: &str) -> Option<String> {
         let (before, after) = (text.get(..old.start)?, text.get(old.end..)?);
         return Some(format!("{before}{}{after}", quoted(value)));
     }
-    let start = text.get(..name.span().start)?.rfind('\n').map_or(0, |n| n + 1);
+    let start = text
+        .get(..name.span().start)?
+        .rfind('\n')
+        .map_or(0, |n| n + 1);
     let line_end = text.get(start..)?.find('\n').map(|n| start + n);
     let header = text.get(start..line_end.unwrap_or(text.len()))?;
     if !header.trim_start().starts_with('[') {
@@ -133,7 +136,10 @@ mod tests {
                 "[model_harness] # best\nother = \"native\"\n\n[history]\npersistence = \"none\"\n",
                 "[model_harness] # best\n\"qwen3:30b\" = \"minimal\"\nother = \"native\"\n\n[history]\npersistence = \"none\"\n",
             ),
-            ("[model_harness]", "[model_harness]\n\"qwen3:30b\" = \"minimal\""),
+            (
+                "[model_harness]",
+                "[model_harness]\n\"qwen3:30b\" = \"minimal\"",
+            ),
             (
                 "[model_harness]\n'qwen3:30b'  =  'native' # old\n",
                 "[model_harness]\n'qwen3:30b'  =  \"minimal\" # old\n",
@@ -151,7 +157,10 @@ mod tests {
     fn what_only_looks_like_the_table_is_left_alone() {
         let text = "developer_instructions = \"\"\"\n[model_harness]\n\"\"\"\n";
         let new = set_in(text).unwrap();
-        assert!(new.starts_with(text) && new.ends_with("\n[model_harness]\n\"qwen3:30b\" = \"minimal\"\n"));
+        assert!(
+            new.starts_with(text)
+                && new.ends_with("\n[model_harness]\n\"qwen3:30b\" = \"minimal\"\n")
+        );
         // An inline table with other models: a person has to say how it should look.
         assert_eq!(set_in("model_harness = { a = \"native\" }\n"), None);
         assert_eq!(set_in("model_harness = 1\n"), None);
@@ -163,14 +172,21 @@ mod tests {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let mode = |p: &Path| fs::metadata(p).unwrap().permissions().mode() & 0o777;
         let dir = tempfile::tempdir().unwrap();
-        let (real, link) = (dir.path().join("dotfiles.toml"), dir.path().join("config.toml"));
+        let (real, link) = (
+            dir.path().join("dotfiles.toml"),
+            dir.path().join("config.toml"),
+        );
         fs::write(&real, "model = \"x\"\n").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&real, &link).unwrap();
         set(&link, "model_harness", "x", "native").unwrap();
         assert!(link.is_symlink());
         assert_eq!(mode(&real), 0o640);
-        assert!(fs::read_to_string(&real).unwrap().contains("\"x\" = \"native\""));
+        assert!(
+            fs::read_to_string(&real)
+                .unwrap()
+                .contains("\"x\" = \"native\"")
+        );
 
         let new = dir.path().join("new/config.toml");
         set(&new, "model_harness", "x", "native").unwrap();
