@@ -2,10 +2,10 @@
 
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, StreamGuard};
+use super::guard::{CallVerdict, CheckGuard, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::settle;
+use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
@@ -32,6 +32,8 @@ struct Progress {
     cut: Option<&'static str>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
+    /// Whether what was done was checked.
+    check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
     corrected: bool,
     /// Text that may be the answer if nothing better comes.
@@ -266,6 +268,10 @@ impl Session {
             Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
             Step::Done => {
                 self.push_reply(reply.assistant);
+                if let Some(words) = self.reminder(p) {
+                    self.tell(&words, front);
+                    return Next::Again;
+                }
                 let reason = if p.last_text.trim().is_empty() {
                     EndReason::NoAnswer
                 } else {
@@ -458,7 +464,7 @@ impl Session {
             .budget
             .result_bytes(self.prompt_bytes(&[]), actions.len());
         let mut done = Vec::new();
-        let mut end = None;
+        let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
@@ -474,16 +480,12 @@ impl Session {
                     });
                     Err(error)
                 }
-                Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((
-                        EndReason::Done,
-                        if answer.trim().is_empty() {
-                            text.clone()
-                        } else {
-                            answer.clone()
-                        },
-                    ));
-                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                Ok(finish @ Action::Finish { .. }) => {
+                    reminder = self.reminder(p);
+                    if reminder.is_none() && end.is_none() {
+                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                    }
+                    Ok((finish, Outcome::Finished))
                 }
                 Ok(action) => {
                     let recovered = call.as_ref().is_some_and(|c| c.recovered);
@@ -491,6 +493,7 @@ impl Session {
                         Some(_) => Outcome::Interrupted,
                         None => self.perform(&action, recovered, room, &mut end, front),
                     };
+                    p.check.record(&action, &outcome);
                     Ok((action, outcome))
                 }
             };
@@ -502,6 +505,9 @@ impl Session {
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
+        if let Some(words) = reminder {
+            self.tell(&words, front);
+        }
         self.record_state();
         if self.cancel.is_cancelled() {
             return Next::End(EndReason::Interrupted, String::new());
@@ -516,6 +522,31 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What the model should be reminded of before it stops. Only on a local server, where a
+    /// request costs nothing and models are small, and only with `harness_guidance`.
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
+    }
+
+    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
+        front.event(&Event::Repaired(
+            "the model wants to stop early; it was reminded once".into(),
+        ));
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(words.into()));
+        self.push_all(items);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -704,6 +735,14 @@ impl Session {
     /// Commands run inside a fence in this session.
     fn is_fenced(&self) -> bool {
         self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
+    }
+}
+
+/// The answer of a finish: its own words, or what the reply said beside it.
+fn final_answer(finish: &Action, beside: &str) -> String {
+    match finish {
+        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
+        _ => beside.to_owned(),
     }
 }
 
