@@ -28,6 +28,7 @@ fn solve_settings(harness: &str) -> Vec<Step> {
         read("settings.ini"),
         edit("settings.ini", "port = 8080", "port = 9090"),
         edit("settings.ini", "level = info", "level = debug"),
+        run("cat settings.ini"),
         end(harness),
     ]
 }
@@ -42,6 +43,7 @@ fn a_task_is_solved_in_each_harness_and_counted_right() {
         script![
             read("habits.py").usage(1_000, 0, 20),
             edit("habits.py", WRONG, RIGHT).usage(1_100, 1_000, 30),
+            run("python3 test_habits.py").usage(1_150, 1_100, 30),
             end(harness).usage(1_200, 1_100, 5),
         ]
     });
@@ -51,7 +53,7 @@ fn a_task_is_solved_in_each_harness_and_counted_right() {
         .start(BENCH, None)
         .finish()
         .expect_exit(0)
-        .expect_requests(12)
+        .expect_requests(16)
         .expect_stderr("1 tasks, 4 harnesses, 1 runs, so 4 tries");
     let found = json(&run.stdout);
     assert_eq!(found["model"], "mock");
@@ -69,14 +71,14 @@ fn a_task_is_solved_in_each_harness_and_counted_right() {
             (&1.into(), &1.into()),
             "{row:#}"
         );
-        assert_eq!(row["requests"], 3, "{row:#}");
-        let steps = if harness == "mini-swe-agent" { 3 } else { 2 };
+        assert_eq!(row["requests"], 4, "{row:#}");
+        let steps = if harness == "mini-swe-agent" { 4 } else { 3 };
         assert_eq!(row["steps"], steps, "{row:#}");
         assert_eq!(
             (&row["prompt_tokens"], &row["output_tokens"]),
-            (&3_300.into(), &55.into())
+            (&4_450.into(), &85.into())
         );
-        assert_eq!(row["cached_share"].as_f64(), Some(2_100.0 / 3_300.0));
+        assert_eq!(row["cached_share"].as_f64(), Some(3_200.0 / 4_450.0));
         assert_eq!(row["solved_in_a_run"]["min"], 1);
         assert_eq!(row["results"][0]["why_not"], Value::Null);
     }
@@ -105,7 +107,7 @@ fn the_table_fits_a_terminal_and_ranks_by_what_was_solved() {
         .finish()
         .expect_exit(0)
         .expect_stderr("not solved: the check fails")
-        .expect_stderr("solved (done; 3 steps");
+        .expect_stderr("solved (done; 4 steps");
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(
         lines.iter().all(|l| l.chars().count() <= 80),
@@ -114,7 +116,7 @@ fn the_table_fits_a_terminal_and_ranks_by_what_was_solved() {
     );
     let cells = |n: usize| lines[n].split_whitespace().collect::<Vec<_>>();
     assert_eq!(cells(0)[..3], ["HARNESS", "SOLVED", "SPREAD"]);
-    assert_eq!(cells(1)[..5], ["1", "minimal", "1/1", "1-1", "3.0"]);
+    assert_eq!(cells(1)[..5], ["1", "minimal", "1/1", "1-1", "4.0"]);
     assert_eq!(cells(2)[..5], ["2", "qwen-code", "0/1", "0-0", "0.0"]);
     let task = lines
         .iter()
@@ -133,12 +135,15 @@ fn neither_edited_tests_nor_special_cases_nor_an_early_exit_count_as_solved() {
     let steps = script![
         read("test_habits.py"),
         write("test_habits.py", "print('3 passed, 0 failed')\n"),
+        run("python3 test_habits.py"),
         say("All tests pass."),
         read("habits.py"),
         write("habits.py", special),
+        run("python3 test_habits.py"),
         say("All tests pass."),
         read("habits.py"),
         write("habits.py", exits),
+        run("python3 test_habits.py"),
         say("All tests pass."),
     ];
     let run = Agent::new()
@@ -196,7 +201,7 @@ fn a_language_that_is_not_installed_is_left_out_with_a_line() {
         .expect_exit(0)
         .expect_stderr("slug is left out: Node is not installed")
         .expect_stderr("solved (done")
-        .expect_requests(4);
+        .expect_requests(5);
 }
 
 #[test]
@@ -233,7 +238,7 @@ fn save_keeps_the_users_config_and_the_next_session_obeys() {
     );
     run.again(&["exec", "--skip-git-repo-check"], Some("hi"))
         .expect_exit(0)
-        .expect_request(6, |body| {
+        .expect_request(7, |body| {
             body["tools"].to_string().contains("str_replace_editor")
         });
 }
@@ -263,7 +268,7 @@ fn a_harness_that_the_model_cannot_use_is_dropped_and_said() {
         &["exec", "--skip-git-repo-check", "--max-steps", "1"],
         Some("hi"),
     )
-    .expect_request(5, |body| body["tools"].as_array().is_none_or(Vec::is_empty));
+    .expect_request(6, |body| body["tools"].as_array().is_none_or(Vec::is_empty));
 }
 
 #[cfg(unix)]
@@ -275,7 +280,7 @@ fn an_interrupt_prints_what_there_is() {
         .model(steps)
         .args(["--task", "settings", "--harness", "qwen-code", "--save"])
         .start(BENCH, None);
-    running.wait_for_requests(5);
+    running.wait_for_requests(6);
     running.signal(2);
     let run = running
         .finish()

@@ -83,7 +83,10 @@ fn what_each_line_asks_for() {
             "harness --json show native",
             Command::HarnessShow("native".into()),
         ),
-        ("harness bench --runs 2 --task a,b --save", Command::HarnessBench),
+        (
+            "harness bench --runs 2 --task a,b --save",
+            Command::HarnessBench,
+        ),
         ("models --oss", Command::Models),
         (
             "sandbox -s read-only -- ls -l --json",
