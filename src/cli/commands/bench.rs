@@ -68,18 +68,22 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     bench.measure(&setup.config, &ground);
     bench.scores.sort_by(Score::better);
     let saved = match options.save {
-        true => bench.save(&setup)?,
-        false => None,
+        true => bench.save(&setup),
+        false => Ok(None),
     };
+    // What took hours to measure is printed first, whatever became of the file.
+    let id = saved.as_ref().ok().and_then(|s| s.as_deref());
     match options.json {
-        true => say(&format!("{}\n", score::json(&bench, saved.as_deref())))?,
+        true => say(&format!("{}\n", score::json(&bench, id)))?,
         false => say(&score::table(&bench))?,
     };
-    Ok(match bench.complete {
-        _ if bench.scores.iter().all(|s| s.trials.is_empty()) && bench.complete => exit::FAILED,
-        true => exit::OK,
-        false if signals.is_terminated() => exit::TERMINATED,
-        false => exit::INTERRUPTED,
+    saved?;
+    let measured = bench.scores.iter().any(|s| !s.trials.is_empty());
+    Ok(match (bench.complete, measured) {
+        (true, true) => exit::OK,
+        (true, false) => exit::FAILED,
+        (false, _) if signals.is_terminated() => exit::TERMINATED,
+        (false, _) => exit::INTERRUPTED,
     })
 }
 
@@ -169,54 +173,46 @@ fn prepare(
 }
 
 impl Bench {
-    /// Tries everything in turn. The harnesses change places with every task, so that load, heat
-    /// and the server's cache treat them alike.
+    /// Tries everything in turn.
     fn measure(&mut self, config: &Config, ground: &Ground) {
-        let total = self.runs as usize * self.tasks.len() * self.scores.len();
+        let order = order(self.runs, self.tasks.len(), self.scores.len());
         let c = &self.connection;
         tell(&format!(
-            "{} on {}, window {}: {} tasks, {} harnesses, {} runs, so {total} tries of at most {} minutes\n",
+            "{} on {}, window {}: {} tasks, {} harnesses, {} runs, so {} tries of at most {} minutes\n",
             one_line(&c.model),
-            c.provider.name,
+            one_line(&c.provider.name),
             c.window.tokens,
             self.tasks.len(),
             self.scores.len(),
             self.runs,
+            order.len(),
             trial::LIMIT.as_secs() / 60,
         ));
-        let mut number = 0;
-        for round in 0..self.runs {
-            for (at, task) in self.tasks.iter().enumerate() {
-                for turn in 0..self.scores.len() {
-                    let first = round as usize + at;
-                    let row = (first + turn) % self.scores.len();
-                    let score = &mut self.scores[row];
-                    number += 1;
-                    if score.dropped.is_some() {
-                        continue;
-                    }
-                    if ground.cancel.is_cancelled() {
-                        self.complete = false;
-                        return;
-                    }
-                    let id = score.harness.id();
+        for (number, &(round, task, row)) in order.iter().enumerate() {
+            let (task, score) = (self.tasks[task], &mut self.scores[row]);
+            if score.dropped.is_some() || ground.cancel.is_cancelled() {
+                continue;
+            }
+            let id = score.harness.id();
+            tell(&format!(
+                "[{}/{}] {:15} {id:16} run {}: ",
+                number + 1,
+                order.len(),
+                task.name,
+                round + 1,
+            ));
+            match ground.run(&settings(config, &c.model, id), task, round) {
+                Ok(Some(trial)) => {
+                    tell(&format!("{}\n", trial.line()));
+                    score.trials.push(trial);
+                }
+                Ok(None) => tell("interrupted\n"),
+                Err(why) => {
                     tell(&format!(
-                        "[{number:>width$}/{total}] {:15} {id:16} run {}: ",
-                        task.name,
-                        round + 1,
-                        width = total.to_string().len(),
+                        "{id} is left out from here on: {}\n",
+                        one_line(&why)
                     ));
-                    match ground.run(&settings(config, &c.model, id), task, round) {
-                        Ok(Some(trial)) => {
-                            tell(&format!("{}\n", trial.line()));
-                            score.trials.push(trial);
-                        }
-                        Ok(None) => tell("interrupted\n"),
-                        Err(why) => {
-                            tell(&format!("{id} is left out from here on: {why}\n"));
-                            score.dropped = Some(why);
-                        }
-                    }
+                    score.dropped = Some(why);
                 }
             }
         }
@@ -262,6 +258,20 @@ impl Bench {
         }
         Ok(Some(id.to_owned()))
     }
+}
+
+/// All tries as run, task and harness, each from 0. The harnesses change places with every task, so
+/// that load, heat and the server's cache treat them alike.
+fn order(runs: u32, tasks: usize, harnesses: usize) -> Vec<(u32, usize, usize)> {
+    let mut order = Vec::new();
+    for run in 0..runs {
+        for task in 0..tasks {
+            let first = run as usize + task;
+            let turns = (0..harnesses).map(|turn| (run, task, (first + turn) % harnesses));
+            order.extend(turns);
+        }
+    }
+    order
 }
 
 /// The user's settings, but everything that decides a comparison is the same for everybody.
@@ -317,4 +327,21 @@ fn usage(message: String) -> Failure {
 fn tell(text: &str) {
     let mut err = std::io::stderr();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_harness_meets_every_task_in_every_run_and_none_is_always_first() {
+        let order = order(3, 4, 2);
+        assert_eq!(order.len(), 24);
+        let mut all = order.clone();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 24);
+        let first = order.iter().step_by(2).filter(|t| t.2 == 0);
+        assert_eq!(first.count(), 6);
+    }
 }

@@ -109,8 +109,11 @@ impl Ground<'_> {
         let cancel = Cancel::new();
         let _watch = Watch::start(self.cancel, &cancel, LIMIT);
         let mut front = Silent;
-        let mut session =
-            open::open(config, &home, &ask, &cancel, &mut front).map_err(|e| e.to_string())?;
+        let mut session = match open::open(config, &home, &ask, &cancel, &mut front) {
+            Ok(session) => session,
+            Err(_) if self.cancel.is_cancelled() => return Ok(None),
+            Err(e) => return Err(e.to_string()),
+        };
         let end = session.turn(&Input::text(task.prompt), &mut front);
         let counts = session.counts();
         // Background commands end with the session.
