@@ -7,7 +7,6 @@ use super::event::{Event, Frontend};
 use super::record::{self, Restored, TurnContext};
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
-use crate::config::keys::nearest;
 use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
 use crate::model::provider::LocalServer;
@@ -18,6 +17,7 @@ use crate::store::log::Log;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
+use crate::words::nearest;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
