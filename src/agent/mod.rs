@@ -8,6 +8,7 @@ pub mod context;
 pub mod event;
 pub mod guard;
 pub mod input;
+pub mod offline;
 pub mod open;
 pub mod record;
 pub mod reports;

@@ -1,8 +1,10 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
+mod poor_replies;
+
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, CheckGuard, StreamGuard};
+use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
@@ -11,14 +13,12 @@ use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
 use crate::words;
 use std::time::Instant;
 
-/// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
-const EMPTY_REPLIES: u32 = 2;
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
 
@@ -31,7 +31,13 @@ struct Progress {
     requeries: u32,
     overflows: u32,
     /// Why the last stream was cut.
-    cut: Option<&'static str>,
+    cut: Option<Cut>,
+    /// Replies in a row that held nothing but invalid calls.
+    invalid: u32,
+    /// An answer that the limit cut was gone on with.
+    went_on: bool,
+    /// What came before the limit.
+    first_part: Option<String>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
     /// Whether what was done was checked.
@@ -110,6 +116,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
+        self.requests += 1;
         let rest = self.rest(show);
         let tokens = self.budget.tokens(rest);
         let bytes = (self.budget.counter().fixed() + rest).bytes;
@@ -124,7 +131,8 @@ impl Session {
         });
         p.requests += 1;
         p.cut = None;
-        let mut guard = StreamGuard::new(request.tools);
+        let limit = request.max_output_tokens;
+        let mut guard = StreamGuard::new(request.tools, limit);
         let mut held = Holdback::new(!request.tools.is_empty());
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
@@ -141,8 +149,13 @@ impl Session {
         ));
         self.log
             .debug(|| self.provider.wire.wire().body(&request).to_string());
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
+        let mut reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
             .inspect_err(|e| self.log.error(&e.to_string()))?;
+        // llama-server's `responses` ends a reply that the limit cut like any other.
+        let is_full = |u: Usage| u.output == u64::from(limit);
+        if reply.finish == Finish::Stop && reply.usage.is_some_and(is_full) {
+            reply.finish = Finish::Length;
+        }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.count(&reply, rest, front)?;
@@ -212,6 +225,7 @@ impl Session {
             // The server could not read what its own model wrote; the model gets a hint and another try.
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
                 p.requeries += 1;
+                self.faults += 1;
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
@@ -268,7 +282,7 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
-            return self.empty_reply(p, front);
+            return self.empty_reply(&reply, p, front);
         }
         if !assistant.text.trim().is_empty() {
             p.last_text = assistant.text.clone();
@@ -276,6 +290,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                self.faults += 1;
                 *self
                     .state
                     .counters
@@ -290,27 +305,41 @@ impl Session {
                 Next::Again
             }
             Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
-            Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
-            Step::Done => {
-                self.push_reply(reply.assistant);
-                if let Some(words) = self.reminder(p) {
-                    self.tell(&words, front);
-                    return Next::Again;
-                }
-                let reason = if p.last_text.trim().is_empty() {
-                    EndReason::NoAnswer
-                } else {
-                    EndReason::Done
-                };
-                Next::End(reason, p.last_text.clone())
-            }
+            Step::Done => self.finish(reply, p, front),
             Step::Act(actions) => {
                 self.state.counters.remove(harnesses::REQUERIES);
                 p.empty = 0;
                 p.requeries = 0;
+                p.first_part = None;
                 self.act(reply.assistant, actions, faults, notes, p, front)
             }
         }
+    }
+
+    /// The model answers instead of acting.
+    fn finish(&mut self, reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if let Some(cut) = p.cut {
+            return self.cut_reply(reply.assistant, cut, p);
+        }
+        if reply.finish == Finish::Length
+            && let Some(next) = self.go_on(&reply.assistant, p, front)
+        {
+            return next;
+        }
+        if let Some(first) = p.first_part.take() {
+            p.last_text = poor_replies::joined(&first, &p.last_text);
+        }
+        self.push_reply(reply.assistant);
+        if let Some(words) = self.reminder(p) {
+            self.tell(&words, front);
+            return Next::Again;
+        }
+        let reason = if p.last_text.trim().is_empty() {
+            EndReason::NoAnswer
+        } else {
+            EndReason::Done
+        };
+        Next::End(reason, p.last_text.clone())
     }
 
     /// Looks for calls written as text, where the harness has tools and the server saw none.
@@ -374,6 +403,7 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
+                self.faults += 1;
                 front.event(&Event::Repaired(
                     "the reply looks like a tool call that cannot be run; the model was told"
                         .into(),
@@ -429,43 +459,6 @@ impl Session {
         reply.assistant.calls = settled_calls;
     }
 
-    /// Nothing came: ask once more as it was, once with a nudge, then give up.
-    fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        p.empty += 1;
-        if p.empty > EMPTY_REPLIES {
-            return Next::End(EndReason::NoAnswer, String::new());
-        }
-        front.event(&Event::Warning(
-            "the model gave no text and no call; asking again".into(),
-        ));
-        if p.empty == EMPTY_REPLIES {
-            let nudge = Notice::Nudge(
-                "Your last reply was empty. Call a tool now, or answer in a sentence.".into(),
-            );
-            self.show_once = self.harness.notice(&mut self.state, &nudge);
-        }
-        Next::Again
-    }
-
-    /// A reply that was cut because it repeated itself, and holds no call.
-    fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
-        p.requeries += 1;
-        if p.requeries > REQUERIES {
-            return Next::End(
-                EndReason::Failed(
-                    "the model repeats itself; try another model, or a higher temperature".into(),
-                ),
-                p.last_text.clone(),
-            );
-        }
-        assistant.text = words::head(&assistant.text, 400).to_owned();
-        self.push_reply(assistant);
-        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
-        let items = self.harness.notice(&mut self.state, &nudge);
-        self.push_all(items);
-        Next::Again
-    }
-
     /// Runs the actions of one reply and pushes their answers.
     fn act(
         &mut self,
@@ -477,6 +470,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         p.steps += 1;
+        self.steps += 1;
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
@@ -491,6 +485,7 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
+                    self.faults += 1;
                     front.event(&Event::BadCall {
                         call: call.clone(),
                         error: error.clone(),
@@ -514,11 +509,22 @@ impl Session {
                     Ok((action, outcome))
                 }
             };
+            let mut notes = notes.get(at).cloned().unwrap_or_default();
+            if let Ok((_, outcome)) = &result {
+                notes.extend(guard::remark(outcome));
+            }
             done.push(Done {
                 call,
                 result,
-                notes: notes.get(at).cloned().unwrap_or_default(),
+                notes,
             });
+        }
+        // Errors of all calls, or `None` when one of them was valid.
+        let errors: Option<Vec<&CallError>> =
+            done.iter().map(|d| d.result.as_ref().err()).collect();
+        let last_error = errors.and_then(|e| e.last().copied());
+        if let Some(reason) = self.count_invalid(last_error, p) {
+            end.get_or_insert((reason, String::new()));
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_marked(items, Mark::Answer);
@@ -609,7 +615,8 @@ impl Session {
         }
         let lift = match self.approve(action, recovered, end, front) {
             Ok(lift) => lift,
-            Err(outcome) => {
+            Err(reason) => {
+                let outcome = Outcome::Refused { reason };
                 self.calls.record(action, &outcome);
                 self.report(action, &outcome, front);
                 return outcome;
@@ -660,14 +667,14 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so.
+    /// Asks the policy, and the person where the policy says so. The error says why not.
     fn approve(
         &mut self,
         action: &Action,
         recovered: bool,
         end: &mut Option<(EndReason, String)>,
         front: &mut dyn Frontend,
-    ) -> Result<Lift, Outcome> {
+    ) -> Result<Lift, String> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
@@ -678,15 +685,13 @@ impl Session {
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused {
-                reason: format!(
-                    "commands cannot be confined on this system ({why}), and nobody can be asked"
-                ),
-            });
+            return Err(format!(
+                "commands cannot be confined on this system ({why}), and nobody can be asked"
+            ));
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Refuse { reason } => return Err(reason),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
         let question = Question {
@@ -702,19 +707,13 @@ impl Session {
                 self.judge.remember(action);
                 Ok(lift)
             }
-            Answer::No(words) => Err(Outcome::Refused {
-                reason: match words {
-                    Some(words) => format!("the user said no: {words}"),
-                    None => {
-                        format!("not allowed: {reason}. Go on without it, or do it another way")
-                    }
-                },
-            }),
+            Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
+            Answer::No(None) => Err(format!(
+                "not allowed: {reason}. Go on without it, or do it another way"
+            )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused {
-                    reason: "the user stopped the turn here".into(),
-                })
+                Err("the user stopped the turn here".into())
             }
         }
     }
