@@ -584,7 +584,8 @@ impl Session {
         }
         let lift = match self.approve(action, recovered, end, front) {
             Ok(lift) => lift,
-            Err(outcome) => {
+            Err(reason) => {
+                let outcome = Outcome::Refused { reason };
                 self.calls.record(action, &outcome);
                 self.report(action, &outcome, front);
                 return outcome;
@@ -635,14 +636,14 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so.
+    /// Asks the policy, and the person where the policy says so. The error is why it may not run.
     fn approve(
         &mut self,
         action: &Action,
         recovered: bool,
         end: &mut Option<(EndReason, String)>,
         front: &mut dyn Frontend,
-    ) -> Result<Lift, Outcome> {
+    ) -> Result<Lift, String> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
@@ -653,15 +654,13 @@ impl Session {
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused {
-                reason: format!(
-                    "commands cannot be confined on this system ({why}), and nobody can be asked"
-                ),
-            });
+            return Err(format!(
+                "commands cannot be confined on this system ({why}), and nobody can be asked"
+            ));
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Refuse { reason } => return Err(reason),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
         let question = Question {
@@ -677,19 +676,13 @@ impl Session {
                 self.judge.remember(action);
                 Ok(lift)
             }
-            Answer::No(words) => Err(Outcome::Refused {
-                reason: match words {
-                    Some(words) => format!("the user said no: {words}"),
-                    None => {
-                        format!("not allowed: {reason}. Go on without it, or do it another way")
-                    }
-                },
-            }),
+            Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
+            Answer::No(None) => Err(format!(
+                "not allowed: {reason}. Go on without it, or do it another way"
+            )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused {
-                    reason: "the user stopped the turn here".into(),
-                })
+                Err("the user stopped the turn here".into())
             }
         }
     }
