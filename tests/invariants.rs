@@ -38,8 +38,10 @@ fn the_prompt_is_append_only() {
                 read("a.txt")
                     .with_reasoning("let me see")
                     .with_text("Looking."),
-                edit("a.txt", "one", "two"),
                 run("exit 3"),
+                edit("a.txt", "one", "two"),
+                // What was changed is looked at, so that no reminder is due.
+                run("cat a.txt"),
                 finish(harness, "done"),
                 run("echo second"),
                 finish(harness, "done again"),
@@ -57,7 +59,7 @@ fn the_prompt_is_append_only() {
                     Some("and again"),
                 )
                 .expect_exit(0)
-                .expect_requests(7)
+                .expect_requests(8)
                 .expect_file("a.txt", "two\n");
             expect_prefixes(&run, &label);
         }
@@ -134,6 +136,8 @@ fn nothing_is_written_outside() {
                 run("echo x > ../escaped-1.txt"),
                 write("../escaped-2.txt", "x\n"),
                 run("mkdir -p .git && echo x > .git/escaped-3.txt"),
+                // Not the last command failed, so that no reminder is due.
+                run("true"),
                 finish(harness, "done"),
             ])
             .run("go")
@@ -141,7 +145,7 @@ fn nothing_is_written_outside() {
             .expect_no_file("../escaped-1.txt")
             .expect_no_file("../escaped-2.txt")
             .expect_no_file(".git/escaped-3.txt");
-        assert_eq!(run.server.requests().len(), 4, "{harness}");
+        assert_eq!(run.server.requests().len(), 5, "{harness}");
     }
 }
 
