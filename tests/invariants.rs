@@ -38,10 +38,10 @@ fn the_prompt_is_append_only() {
                 read("a.txt")
                     .with_reasoning("let me see")
                     .with_text("Looking."),
-                run("exit 3"),
                 edit("a.txt", "one", "two"),
-                // What was changed is looked at, so that no reminder is due.
-                run("cat a.txt"),
+                run("exit 3"),
+                // The failed command is asked about once.
+                finish(harness, "done"),
                 finish(harness, "done"),
                 run("echo second"),
                 finish(harness, "done again"),
@@ -112,14 +112,16 @@ fn garbled_calls_are_answered() {
             .into_iter()
             .map(|arguments| call("no_such_tool", arguments))
             .collect();
+        // Five in a row would end the turn.
+        steps.insert(3, run("echo on"));
         steps.push(say("done"));
-        let run = Agent::new()
+        let done = Agent::new()
             .harness(harness)
             .model(steps)
             .run("go")
             .expect_exit(0)
             .expect_stdout("done\n");
-        let last = run.request_text(run.server.requests().len());
+        let last = done.request_text(done.server.requests().len());
         assert!(last.contains("no_such_tool"), "{harness}: {last}");
     }
 }
@@ -136,8 +138,8 @@ fn nothing_is_written_outside() {
                 run("echo x > ../escaped-1.txt"),
                 write("../escaped-2.txt", "x\n"),
                 run("mkdir -p .git && echo x > .git/escaped-3.txt"),
-                // Not the last command failed, so that no reminder is due.
-                run("true"),
+                // The failed command is asked about once.
+                finish(harness, "done"),
                 finish(harness, "done"),
             ])
             .run("go")

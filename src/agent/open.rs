@@ -155,6 +155,12 @@ pub fn open(
     }))
 }
 
+/// The provider of a stored session; `None` when it cannot be read, which [`open`] will say.
+pub fn recorded_provider(path: &Path) -> Option<String> {
+    let (lines, _) = rollout::read(path).ok()?;
+    record::restore(&lines).context.map(|c| c.model_provider)
+}
+
 /// What a harness would know in this folder, without a model: for `harness show`.
 ///
 /// # Errors

@@ -1,21 +1,21 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
+mod poor_replies;
+
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, CheckGuard, StreamGuard};
+use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
 use crate::words;
 use std::time::Instant;
 
-/// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
-const EMPTY_REPLIES: u32 = 2;
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
 /// The server read this much less than we sent: it cut the prompt.
@@ -30,7 +30,13 @@ struct Progress {
     requeries: u32,
     overflows: u32,
     /// Why the last stream was cut.
-    cut: Option<&'static str>,
+    cut: Option<Cut>,
+    /// Replies in a row that held nothing but invalid calls.
+    invalid: u32,
+    /// An answer that the limit cut was gone on with.
+    went_on: bool,
+    /// What came before the limit.
+    first_part: Option<String>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
     /// Whether what was done was checked.
@@ -120,7 +126,8 @@ impl Session {
         });
         p.requests += 1;
         p.cut = None;
-        let mut guard = StreamGuard::new(request.tools);
+        let limit = request.max_output_tokens;
+        let mut guard = StreamGuard::new(request.tools, limit);
         let mut held = Holdback::new(!request.tools.is_empty());
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
@@ -137,8 +144,13 @@ impl Session {
         ));
         self.log
             .debug(|| self.provider.wire.wire().body(&request).to_string());
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
+        let mut reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
             .inspect_err(|e| self.log.error(&e.to_string()))?;
+        // llama-server's `responses` ends a reply that the limit cut like any other.
+        let is_full = |u: Usage| u.output == u64::from(limit);
+        if reply.finish == Finish::Stop && reply.usage.is_some_and(is_full) {
+            reply.finish = Finish::Length;
+        }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.count(&reply, bytes, tokens, front);
@@ -241,7 +253,7 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
-            return self.empty_reply(p, front);
+            return self.empty_reply(&reply, p, front);
         }
         if !assistant.text.trim().is_empty() {
             p.last_text = assistant.text.clone();
@@ -263,27 +275,41 @@ impl Session {
                 Next::Again
             }
             Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
-            Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
-            Step::Done => {
-                self.push_reply(reply.assistant);
-                if let Some(words) = self.reminder(p) {
-                    self.tell(&words, front);
-                    return Next::Again;
-                }
-                let reason = if p.last_text.trim().is_empty() {
-                    EndReason::NoAnswer
-                } else {
-                    EndReason::Done
-                };
-                Next::End(reason, p.last_text.clone())
-            }
+            Step::Done => self.finish(reply, p, front),
             Step::Act(actions) => {
                 self.state.counters.remove(harnesses::REQUERIES);
                 p.empty = 0;
                 p.requeries = 0;
+                p.first_part = None;
                 self.act(reply.assistant, actions, faults, notes, p, front)
             }
         }
+    }
+
+    /// The model answers instead of acting.
+    fn finish(&mut self, reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if let Some(cut) = p.cut {
+            return self.cut_reply(reply.assistant, cut, p);
+        }
+        if reply.finish == Finish::Length
+            && let Some(next) = self.go_on(&reply.assistant, p, front)
+        {
+            return next;
+        }
+        if let Some(first) = p.first_part.take() {
+            p.last_text = poor_replies::joined(&first, &p.last_text);
+        }
+        self.push_reply(reply.assistant);
+        if let Some(words) = self.reminder(p) {
+            self.tell(&words, front);
+            return Next::Again;
+        }
+        let reason = if p.last_text.trim().is_empty() {
+            EndReason::NoAnswer
+        } else {
+            EndReason::Done
+        };
+        Next::End(reason, p.last_text.clone())
     }
 
     /// Looks for calls written as text, where the harness has tools and the server saw none.
@@ -402,43 +428,6 @@ impl Session {
         reply.assistant.calls = settled_calls;
     }
 
-    /// Nothing came: ask once more as it was, once with a nudge, then give up.
-    fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        p.empty += 1;
-        if p.empty > EMPTY_REPLIES {
-            return Next::End(EndReason::NoAnswer, String::new());
-        }
-        front.event(&Event::Warning(
-            "the model gave no text and no call; asking again".into(),
-        ));
-        if p.empty == EMPTY_REPLIES {
-            let nudge = Notice::Nudge(
-                "Your last reply was empty. Call a tool now, or answer in a sentence.".into(),
-            );
-            self.show_once = self.harness.notice(&mut self.state, &nudge);
-        }
-        Next::Again
-    }
-
-    /// A reply that was cut because it repeated itself, and holds no call.
-    fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
-        p.requeries += 1;
-        if p.requeries > REQUERIES {
-            return Next::End(
-                EndReason::Failed(
-                    "the model repeats itself; try another model, or a higher temperature".into(),
-                ),
-                p.last_text.clone(),
-            );
-        }
-        assistant.text = words::head(&assistant.text, 400).to_owned();
-        self.push_reply(assistant);
-        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
-        let items = self.harness.notice(&mut self.state, &nudge);
-        self.push_all(items);
-        Next::Again
-    }
-
     /// Runs the actions of one reply and pushes their answers.
     fn act(
         &mut self,
@@ -489,11 +478,22 @@ impl Session {
                     Ok((action, outcome))
                 }
             };
+            let mut notes = notes.get(at).cloned().unwrap_or_default();
+            if let Ok((_, outcome)) = &result {
+                notes.extend(guard::remark(outcome));
+            }
             done.push(Done {
                 call,
                 result,
-                notes: notes.get(at).cloned().unwrap_or_default(),
+                notes,
             });
+        }
+        // Errors of all calls, or `None` when one of them was valid.
+        let errors: Option<Vec<&CallError>> =
+            done.iter().map(|d| d.result.as_ref().err()).collect();
+        let last_error = errors.and_then(|e| e.last().copied());
+        if let Some(reason) = self.count_invalid(last_error, p) {
+            end.get_or_insert((reason, String::new()));
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
@@ -636,7 +636,7 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so. The error is why it may not run.
+    /// Asks the policy, and the person where the policy says so. The error says why not.
     fn approve(
         &mut self,
         action: &Action,

@@ -93,6 +93,8 @@ pub struct Config {
     pub oss_provider: Setting<Option<String>>,
     /// `--oss` was given (or `-p` names a profile that does).
     pub oss: bool,
+    /// Use no server but one on the user's own machine or network, and let the kernel hold it.
+    pub offline: Setting<bool>,
     /// `minimal`, `low`, `medium`, `high`, `xhigh`.
     pub model_reasoning_effort: Setting<Option<String>>,
     /// The window in tokens.

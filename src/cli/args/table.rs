@@ -186,6 +186,8 @@ pub const FLAGS: &[Flag] = &[
             o.overrides.local_provider = Some(choose(v, keys::LOCAL_PROVIDERS)?.to_owned());
             Ok(())
         }) },
+    Flag { long: &["offline"], short: None, value: "", doc: "Local servers only, held by the kernel", on: EVERY,
+        take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
         take: Take::Switch(|o| o.chat_completions = true) },
     Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: TASKS,
