@@ -5,7 +5,10 @@ mod poor_replies;
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
 use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
+use super::reports::Verdict as Count;
 use super::session::Session;
+use super::tokens::Size;
+use super::transcript::Mark;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
@@ -18,8 +21,6 @@ use std::time::Instant;
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
-/// The server read this much less than we sent: it cut the prompt.
-const CUT_PROMPT: f64 = 0.6;
 
 /// Counters of one turn.
 #[derive(Default)]
@@ -63,7 +64,9 @@ impl Session {
         front.event(&Event::TurnStarted);
         self.record_turn_start();
         let items = self.harness.user(&mut self.state, input);
-        self.push_all(items);
+        self.transcript.begin_turn();
+        self.push_marked(items, Mark::Task);
+        let summaries = self.summaries;
         let mut progress = Progress::default();
         let (reason, answer) = loop {
             match self.step(&mut progress, front) {
@@ -75,7 +78,7 @@ impl Session {
         let end = TurnEnd {
             reason,
             answer,
-            requests: progress.requests,
+            requests: progress.requests + (self.summaries - summaries),
             usage: self.usage,
             took: began.elapsed(),
         };
@@ -99,7 +102,7 @@ impl Session {
         let show = std::mem::take(&mut self.show_once);
         let reply = match self.ask(&show, true, p, front) {
             Ok(reply) => reply,
-            Err(error) => return self.after_error(error, p, front),
+            Err(error) => return self.after_error(error, show, p, front),
         };
         self.read_reply(reply, p, front)
     }
@@ -113,9 +116,11 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
-        let bytes = self.prompt_bytes(show);
-        let tokens = self.budget.tokens(bytes);
-        let mut request = self.request(show, self.budget.reply_limit(bytes));
+        self.requests += 1;
+        let rest = self.rest(show);
+        let tokens = self.budget.tokens(rest);
+        let bytes = (self.budget.counter().fixed() + rest).bytes;
+        let mut request = self.request(show, self.budget.reply_limit(rest));
         if !with_tools {
             request.tools = &[];
         }
@@ -153,13 +158,24 @@ impl Session {
         }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
-        self.count(&reply, bytes, tokens, front);
+        self.count(&reply, rest, front)?;
+        p.overflows = 0;
         Ok(reply)
     }
 
-    /// Learns from the server's own count, and says so when it read less than was sent.
-    fn count(&mut self, reply: &Reply, bytes: usize, tokens: u64, front: &mut dyn Frontend) {
-        let Some(usage) = reply.usage else { return };
+    /// Learns from the server's own count of a prompt with `rest` after its beginning.
+    ///
+    /// # Errors
+    /// [`ModelError::CutPrompt`] when the server read less than was sent.
+    pub(super) fn count(
+        &mut self,
+        reply: &Reply,
+        rest: Size,
+        front: &mut dyn Frontend,
+    ) -> Result<(), ModelError> {
+        let Some(usage) = reply.usage else {
+            return Ok(());
+        };
         self.usage.input += usage.input;
         self.usage.output += usage.output;
         self.usage.reasoning += usage.reasoning;
@@ -168,35 +184,48 @@ impl Session {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
         self.record_usage(usage);
-        if usage.input > 0
-            && (usage.input as f64) < tokens as f64 * CUT_PROMPT
-            && tokens - usage.input > 1_000
-        {
-            front.event(&Event::Warning(format!(
-                "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",
-                usage.input
-            )));
-        } else if usage.input > 0 {
-            self.budget.learn(bytes, usage.input);
+        match self.reports.judge(&usage, rest, &self.budget) {
+            Count::Uncached => return Ok(()),
+            Count::Cut { read, sent } => return Err(ModelError::CutPrompt { read, sent }),
+            Count::Cold { cached, before } if self.provider.is_local() && !self.told_cold => {
+                self.told_cold = true;
+                front.event(&Event::Warning(format!(
+                    "the server read the whole prompt anew: only {cached} tokens came from its cache, and the last prompt had {before}; likely causes: another program uses the same server, the model was loaded again, its template writes the date or old thinking into the prompt, or the model's attention (sliding window, recurrent) cannot go back"
+                )));
+            }
+            Count::Cold { .. } | Count::Whole => {}
         }
+        self.budget.learn(rest, usage.input);
+        Ok(())
     }
 
     /// What to do when a request failed.
     fn after_error(
         &mut self,
         error: ModelError,
+        show: Vec<Item>,
         p: &mut Progress,
         front: &mut dyn Frontend,
     ) -> Next {
+        let sentence = error.to_string();
         match error {
             ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
-            ModelError::Overflow { .. } if p.overflows == 0 && self.elide(front) => {
+            // Tried once more with a shorter conversation, if there is anything to leave out.
+            ModelError::Overflow { prompt, window, .. } if p.overflows == 0 => {
                 p.overflows += 1;
-                Next::Again
+                match self.after_overflow(&show, (prompt, window), front) {
+                    Ok(true) => {
+                        self.show_once = show;
+                        Next::Again
+                    }
+                    Ok(false) => Next::End(EndReason::Failed(sentence), String::new()),
+                    Err(other) => self.after_error(other, show, p, front),
+                }
             }
             // The server could not read what its own model wrote; the model gets a hint and another try.
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
                 p.requeries += 1;
+                self.faults += 1;
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
@@ -205,7 +234,7 @@ impl Session {
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
             }
-            other => Next::End(EndReason::Failed(other.to_string()), String::new()),
+            _ => Next::End(EndReason::Failed(sentence), String::new()),
         }
     }
 
@@ -261,6 +290,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                self.faults += 1;
                 *self
                     .state
                     .counters
@@ -373,6 +403,7 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
+                self.faults += 1;
                 front.event(&Event::Repaired(
                     "the reply looks like a tool call that cannot be run; the model was told"
                         .into(),
@@ -439,12 +470,11 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         p.steps += 1;
+        self.steps += 1;
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
-        let room = self
-            .budget
-            .result_bytes(self.prompt_bytes(&[]), actions.len());
+        let room = self.budget.result_bytes(self.rest(&[]), actions.len());
         let mut done = Vec::new();
         let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
@@ -455,6 +485,7 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
+                    self.faults += 1;
                     front.event(&Event::BadCall {
                         call: call.clone(),
                         error: error.clone(),
@@ -496,7 +527,7 @@ impl Session {
             end.get_or_insert((reason, String::new()));
         }
         let items = self.harness.results(&mut self.state, &done, room);
-        self.push_answers(items);
+        self.push_marked(items, Mark::Answer);
         if let Some(words) = reminder {
             self.tell(&words, front);
         }
@@ -697,6 +728,7 @@ impl Session {
             .harness
             .notice(&mut self.state, &Notice::Nudge(text.into()));
         self.push_all(items);
+        self.reports.prefix_event();
         match self.ask(&[], false, p, front) {
             Ok(mut reply) => {
                 reply.assistant.calls.clear();
