@@ -25,6 +25,15 @@ pub struct Connection {
     pub window: Window,
 }
 
+impl Connection {
+    /// True when the server says that the model is not in memory, or when it will be loaded again
+    /// for the window that is asked for.
+    pub fn is_cold(&self) -> bool {
+        let again = self.window.request.is_some() && self.info.loaded_window != self.window.request;
+        self.provider.local.is_some() && (!self.info.loaded || again)
+    }
+}
+
 /// Why a session cannot begin: one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError(pub String);
@@ -95,7 +104,10 @@ pub fn connect(
     if info.tools == Some(false) && !wish.without_tools {
         // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
         // writes them into the prompt.
-        if matches!(provider.local, Some(LocalServer::Ollama | LocalServer::LlamaServer)) {
+        if matches!(
+            provider.local,
+            Some(LocalServer::Ollama | LocalServer::LlamaServer)
+        ) {
             return Err(ConnectError(format!(
                 "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
                 provider.name
@@ -103,18 +115,7 @@ pub fn connect(
         }
         front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
     }
-    let need = if provider.wire == WireApi::Ollama {
-        NEED.0
-    } else {
-        NEED.1
-    };
-    let window = local::window(
-        &provider,
-        Some(&info),
-        *config.model_context_window,
-        need,
-        local::free_memory(),
-    );
+    let window = window(config, &provider, &info);
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }
@@ -126,9 +127,25 @@ pub fn connect(
     })
 }
 
+/// The window that a session with this model would have.
+pub fn window(config: &Config, provider: &Provider, info: &ModelInfo) -> Window {
+    let need = if provider.wire == WireApi::Ollama {
+        NEED.0
+    } else {
+        NEED.1
+    };
+    local::window(
+        provider,
+        Some(info),
+        *config.model_context_window,
+        need,
+        local::free_memory(),
+    )
+}
+
 /// A model that was named: on this command line, in the resumed session, in the config. A resumed
 /// session's model belongs to its provider.
-fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
+pub(super) fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
     let resumed = wish
         .resumed
         .as_ref()
@@ -143,7 +160,7 @@ fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<Stri
 
 /// The provider: named on this command line, of the resumed session, in the config, or the local
 /// server that answers.
-fn choose_provider(
+pub(super) fn choose_provider(
     config: &Config,
     wish: &Wish,
     cancel: &Cancel,
@@ -154,14 +171,7 @@ fn choose_provider(
         provider::resolve(id, config, &env, wish.chat_completions)
             .map_err(|e| ConnectError(e.to_string()))
     };
-    let resumed = wish.resumed.as_ref().map(|(id, _)| id);
-    let named = match (&*config.model_provider, resumed) {
-        _ if config.oss => config.oss_provider.as_ref(),
-        (Some(id), _) if is_flag(&config.model_provider.source) => Some(id),
-        (_, Some(id)) => Some(id),
-        (id, None) => id.as_ref(),
-    };
-    if let Some(id) = named {
+    if let Some(id) = named_provider(config, wish) {
         return resolve(id);
     }
     let candidates: Vec<Provider> = LocalServer::ALL
@@ -191,6 +201,17 @@ fn choose_provider(
             first.base_url
         ))
     })
+}
+
+/// The id of a provider that was named.
+pub(super) fn named_provider<'a>(config: &'a Config, wish: &'a Wish) -> Option<&'a String> {
+    let resumed = wish.resumed.as_ref().map(|(id, _)| id);
+    match (&*config.model_provider, resumed) {
+        _ if config.oss => config.oss_provider.as_ref(),
+        (Some(id), _) if is_flag(&config.model_provider.source) => Some(id),
+        (_, Some(id)) => Some(id),
+        (id, None) => id.as_ref(),
+    }
 }
 
 fn is_flag(source: &Source) -> bool {

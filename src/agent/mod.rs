@@ -6,6 +6,7 @@ pub mod connect;
 pub mod event;
 pub mod guard;
 pub mod input;
+pub mod metrics;
 pub mod open;
 pub mod record;
 pub mod session;

@@ -9,6 +9,7 @@ use super::session::{Parts, Session};
 use crate::cancel::Cancel;
 use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
+use crate::model::provider::Provider;
 use crate::project::{git, instructions, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
@@ -71,17 +72,11 @@ pub fn open(
         without_tools: named.is_some_and(|h| h.reads_text()),
     };
     let connection = connect(config, &wish, cancel, front)?;
-    let harness = named.unwrap_or_else(|| {
-        let p = &connection.provider;
-        let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url)
-            .unwrap_or(harnesses::GENERAL);
-        harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
-    });
+    let harness = named.unwrap_or_else(|| usual_harness(&connection.provider, &connection.model));
     let size = recorded
         .as_ref()
         .and_then(|r| Size::from_name(&r.harness_size))
-        .or_else(|| config.harness_size.as_deref().and_then(Size::from_name))
-        .unwrap_or_else(|| Size::for_window(connection.window.tokens));
+        .unwrap_or_else(|| size(config, connection.window.tokens));
     let facts = Facts {
         cwd: &cwd,
         policy: &policy,
@@ -306,7 +301,7 @@ fn is_flag(source: &Source) -> bool {
 }
 
 /// The harness that was named, on the command line, in the session or in the config.
-fn named_harness(
+pub(super) fn named_harness(
     config: &Config,
     recorded: Option<&TurnContext>,
 ) -> Result<Option<&'static dyn Harness>, String> {
@@ -322,6 +317,19 @@ fn named_harness(
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
         format!("there is no harness `{id}`; known are {}", known.join(", "))
     })
+}
+
+/// The harness for a model when none was named: that of its family.
+pub fn usual_harness(provider: &Provider, model: &str) -> &'static dyn Harness {
+    let id = harnesses::for_model(model, &provider.id, &provider.name, &provider.base_url)
+        .unwrap_or(harnesses::GENERAL);
+    harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
+}
+
+/// The size of a harness in a new session with so large a window.
+pub(super) fn size(config: &Config, window: u32) -> Size {
+    let named = config.harness_size.as_deref().and_then(Size::from_name);
+    named.unwrap_or_else(|| Size::for_window(window))
 }
 
 fn store(

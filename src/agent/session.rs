@@ -3,14 +3,15 @@
 use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::Connection;
-use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
+use super::event::{EndReason, Event, Frontend, Phase, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
+use super::metrics::Metrics;
 use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
 use super::transcript::{Transcript, item_bytes};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::provider::Provider;
-use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
+use crate::model::{Assistant, Item, ModelError, Request, Sampling, Timing, Usage};
 use crate::store::log::Log;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
@@ -35,6 +36,10 @@ pub struct Session {
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
     pub(super) repairs: u64,
+    /// The form of the latest call that was found in text.
+    pub(super) text_form: Option<&'static str>,
+    /// The server has to load the model before it can answer.
+    pub(super) is_cold: bool,
     pub(super) actions: u64,
     pub(super) show_once: Vec<Item>,
     pub(super) log: Log,
@@ -101,6 +106,7 @@ impl Session {
             + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
             + start.opening.iter().map(item_bytes).sum::<usize>();
         let connection = parts.connection;
+        let is_cold = connection.is_cold();
         let policy = parts.workbench.sandbox().policy();
         let info = SessionInfo {
             id: parts.id,
@@ -138,6 +144,8 @@ impl Session {
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
             repairs: 0,
+            text_form: None,
+            is_cold,
             actions: 0,
             show_once: Vec::new(),
             log: parts.log,
@@ -399,8 +407,16 @@ impl Session {
         }
     }
 
-    /// What the server counted for one request.
-    pub(super) fn record_usage(&mut self, last: Usage) {
+    /// The phase in which the next request begins.
+    pub(super) fn first_phase(&self) -> Phase {
+        match self.is_cold {
+            true => Phase::Loading,
+            false => Phase::Reading,
+        }
+    }
+
+    /// What the server counted for one request, and how long it took.
+    pub(super) fn record_usage(&mut self, last: Usage, timing: &Timing) {
         let counts = |u: Usage| {
             json!({
                 "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0), "output_tokens": u.output,
@@ -410,6 +426,7 @@ impl Session {
         let info = json!({
             "total_token_usage": counts(self.usage), "last_token_usage": counts(last),
             "model_context_window": self.budget.window(),
+            "metrics": Metrics::new(last, timing, self.budget.window()),
         });
         self.record(&[record::line(
             "event_msg",

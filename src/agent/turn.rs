@@ -1,7 +1,7 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
 use super::approval::Verdict;
-use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::event::{Answer, EndReason, Event, Frontend, Phase, Question, TurnEnd};
 use super::guard::{CallVerdict, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
@@ -11,12 +11,14 @@ use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
 const EMPTY_REPLIES: u32 = 2;
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
+/// How often a phase that goes on is said again.
+const SAY_PHASE: Duration = Duration::from_secs(1);
 /// The server read this much less than we sent: it cut the prompt.
 const CUT_PROMPT: f64 = 0.6;
 
@@ -119,7 +121,14 @@ impl Session {
         p.cut = None;
         let mut guard = StreamGuard::new(request.tools);
         let mut held = Holdback::new(!request.tools.is_empty());
+        let (mut phase, mut said) = (self.first_phase(), Instant::now());
+        front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
+            let now = Phase::of(&delta).unwrap_or(phase);
+            if now != phase || said.elapsed() >= SAY_PHASE {
+                (phase, said) = (now, Instant::now());
+                front.event(&Event::Phase(phase));
+            }
             let looping = guard.watch(&delta);
             show_delta(delta, &mut held, front);
             if looping.is_some() {
@@ -138,6 +147,7 @@ impl Session {
             .inspect_err(|e| self.log.error(&e.to_string()))?;
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
+        self.is_cold = false;
         self.count(&reply, bytes, tokens, front);
         Ok(reply)
     }
@@ -152,7 +162,7 @@ impl Session {
         if let Some(cached) = usage.cached {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
-        self.record_usage(usage);
+        self.record_usage(usage, &reply.timing);
         if usage.input > 0
             && (usage.input as f64) < tokens as f64 * CUT_PROMPT
             && tokens - usage.input > 1_000
@@ -322,6 +332,7 @@ impl Session {
                     found.form
                 )));
                 self.repairs += 1;
+                self.text_form = Some(found.form);
                 reply.assistant.text = found.text;
                 if let Some(thinking) = found.reasoning {
                     reply.assistant.reasoning = vec![Reasoning {

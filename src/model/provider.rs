@@ -14,7 +14,6 @@ use std::time::Duration;
 
 pub(in crate::model) use address::normalise;
 pub use address::{is_local, is_loopback, ollama_host, server_root, with_query};
-#[cfg(target_os = "macos")]
 pub(in crate::model) use auth::output;
 
 /// The kinds of local server that are built in.

@@ -28,7 +28,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub(super) use probe::tier;
+pub(super) use probe::{layers, tier};
 
 /// This program, opened at its start.
 static PROGRAM: OnceLock<File> = OnceLock::new();

@@ -36,6 +36,14 @@ pub(super) fn agent(url: &str, local: bool, limit: Option<Duration>) -> Agent {
     )
 }
 
+/// The proxy of the environment that requests to `url` go through, as `host:port`; none for a
+/// server on this machine or network.
+pub fn proxy(url: &str, local: bool) -> Option<String> {
+    let agent = agent(url, local, None);
+    let proxy = agent.config().proxy()?;
+    Some(format!("{}:{}", proxy.host(), proxy.port()))
+}
+
 /// True for `localhost` and the loopback addresses.
 pub(super) fn is_loopback(url: &str) -> bool {
     addresses(url).iter().any(IpAddr::is_loopback)
