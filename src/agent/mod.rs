@@ -3,10 +3,12 @@
 pub mod approval;
 pub mod budget;
 pub mod connect;
+pub mod doctor;
 pub mod event;
 pub mod guard;
 pub mod input;
 pub mod metrics;
+
 pub mod open;
 pub mod record;
 pub mod session;

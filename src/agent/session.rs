@@ -7,7 +7,7 @@ use super::event::{EndReason, Event, Frontend, Phase, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
 use super::metrics::Metrics;
 use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
-use super::transcript::{Transcript, item_bytes};
+use super::transcript::{self, Transcript, item_bytes};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::provider::Provider;
@@ -102,9 +102,7 @@ impl Session {
         } else {
             start.state.clone()
         };
-        let start_bytes = start.system.len()
-            + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
-            + start.opening.iter().map(item_bytes).sum::<usize>();
+        let start_bytes = transcript::start_bytes(&start);
         let connection = parts.connection;
         let is_cold = connection.is_cold();
         let policy = parts.workbench.sandbox().policy();

@@ -3,6 +3,7 @@
 //! The one change that an item ever sees is elision, when old tool results give way to a line
 //! each. It is made in one step, recorded, and shown.
 
+use crate::harnesses::Start;
 use crate::model::{Item, Part};
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,13 @@ impl Transcript {
             }
         }
     }
+}
+
+/// The size of what stands before the first word of the user, as the estimate counts it.
+pub fn start_bytes(start: &Start) -> usize {
+    start.system.len()
+        + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
+        + start.opening.iter().map(item_bytes).sum::<usize>()
 }
 
 /// The size of one item as the estimate counts it.

@@ -49,6 +49,8 @@ pub enum Command {
     HarnessShow(String),
     /// List models.
     Models,
+    /// Check that everything works.
+    Doctor,
     /// Run a command in the sandbox: the program and its arguments.
     Sandbox(Vec<OsString>),
 }

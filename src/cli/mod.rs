@@ -65,6 +65,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::HarnessList => commands::harness::list(options),
         Command::HarnessShow(id) => commands::harness::show(id, options),
         Command::Models => commands::models::run(options),
+        Command::Doctor => commands::doctor::run(options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }
 }

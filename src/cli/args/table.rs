@@ -23,6 +23,8 @@ pub enum Verb {
     HarnessShow,
     /// `models`
     Models,
+    /// `doctor`
+    Doctor,
     /// `sandbox`
     Sandbox,
     /// `help`
@@ -85,6 +87,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter models --local-provider lmstudio"],
     },
     Subcommand {
+        verb: Verb::Doctor, words: &["doctor"], alias: None, usage: "",
+        doc: "Check server, model and sandbox, and try one tool call",
+        examples: &["interpreter doctor --oss", "interpreter doctor --harness minimal --json"],
+    },
+    Subcommand {
         verb: Verb::Sandbox, words: &["sandbox"], alias: None, usage: "-- COMMAND [ARG]...",
         doc: "Run a command inside the sandbox",
         examples: &["interpreter sandbox -s read-only -- touch x"],
@@ -139,6 +146,7 @@ const EVERY: &[Verb] = &[
     HarnessList,
     HarnessShow,
     Models,
+    Doctor,
     Sandbox,
 ];
 const EVERY_AND_HELP: &[Verb] = &[
@@ -149,6 +157,7 @@ const EVERY_AND_HELP: &[Verb] = &[
     HarnessList,
     HarnessShow,
     Models,
+    Doctor,
     Sandbox,
     Help,
 ];
@@ -163,10 +172,12 @@ const MODELS: &[Verb] = &[
     HarnessList,
     HarnessShow,
     Models,
+    Doctor,
 ];
-const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Sandbox];
-const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow];
-const JSON: &[Verb] = &[Exec, ExecResume, HarnessShow];
+const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor, Sandbox];
+const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow, Doctor];
+const ASKING: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor];
+const JSON: &[Verb] = &[Exec, ExecResume, HarnessList, HarnessShow, Models, Doctor];
 
 /// Every flag, in the order of the help.
 #[rustfmt::skip]
@@ -184,9 +195,9 @@ pub const FLAGS: &[Flag] = &[
             o.overrides.local_provider = Some(choose(v, keys::LOCAL_PROVIDERS)?.to_owned());
             Ok(())
         }) },
-    Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
+    Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: ASKING,
         take: Take::Switch(|o| o.chat_completions = true) },
-    Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: TASKS,
+    Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: ASKING,
         take: Take::Key("harness") },
     Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
         take: Take::Key("harness_size") },

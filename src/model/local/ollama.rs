@@ -37,8 +37,8 @@ pub(super) fn models(ask: &dyn Ask) -> Result<Vec<ModelInfo>, ModelError> {
         .filter_map(read_tag)
         .collect();
     let unknown = |m: &&mut ModelInfo| {
-        let told = m.tools.is_some() && m.trained_window.is_some();
-        !m.cloud && !(told && m.kv_bytes_per_token.is_some())
+        let vague = m.tools.is_none() || m.trained_window.is_none();
+        !m.cloud && (vague || m.generates && m.kv_bytes_per_token.is_none())
     };
     let mut vague: Vec<&mut ModelInfo> =
         models.iter_mut().filter(unknown).take(DESCRIBED).collect();
