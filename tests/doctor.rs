@@ -17,8 +17,7 @@ fn word(body: &Value) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let found = words
         .filter(|w| w.len() == 7 && w.starts_with('w'))
-        .filter(|w| w[1..].chars().all(|c| c.is_ascii_hexdigit()))
-        .next_back();
+        .rfind(|w| w[1..].chars().all(|c| c.is_ascii_hexdigit()));
     format!("The word is {}.", found.unwrap_or("missing"))
 }
 

@@ -106,6 +106,101 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// Watches whether a turn checks what it does. A small model likes to stop one step too early; it
+/// is reminded once.
+#[derive(Debug, Default)]
+pub struct CheckGuard {
+    acted: bool,
+    changed_since_run: bool,
+    last_run_failed: bool,
+    nudged: bool,
+}
+
+impl CheckGuard {
+    /// Takes in what came of an action.
+    pub fn record(&mut self, action: &Action, outcome: &Outcome) {
+        self.acted = true;
+        match (action, outcome) {
+            (_, Outcome::Changed(_)) => self.changed_since_run = true,
+            (Action::Shell(shell), Outcome::Shell(out)) => {
+                self.last_run_failed = !out.succeeded();
+                self.changed_since_run = writes_only(&shell.command) && out.succeeded();
+            }
+            _ => {}
+        }
+    }
+
+    /// The one reminder of the turn, if the model wants to stop where it should not. `shell` is the
+    /// name of the tool that runs commands, if there is one.
+    pub fn nudge(&mut self, answer: &str, shell: Option<&str>) -> Option<String> {
+        let call = shell.map_or_else(|| "Send the command".into(), |name| format!("Call {name}"));
+        let words = if self.last_run_failed {
+            format!(
+                "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
+            )
+        } else if self.changed_since_run {
+            format!(
+                "Nothing was run after the last change, so nobody knows whether it works. {call} now to run the program or its tests. Only if there is nothing to run, answer in a sentence."
+            )
+        } else if !self.acted && is_announcement(answer) {
+            "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into()
+        } else {
+            return None;
+        };
+        (!std::mem::replace(&mut self.nudged, true)).then_some(words)
+    }
+}
+
+/// True for a command that writes a file and runs nothing after it: it ends with the end of a here
+/// document or with a redirection into a file.
+fn writes_only(command: &str) -> bool {
+    let last = command.trim_end().lines().last().unwrap_or_default().trim();
+    let closes_document = !last.is_empty()
+        && command.lines().any(|l| {
+            let marker = l
+                .split_once("<<")
+                .map(|(_, m)| m.trim_start_matches('-').trim());
+            marker.is_some_and(|m| m.trim_start_matches(['\'', '"']).starts_with(last))
+                && l.contains('>')
+        });
+    let target = last
+        .rsplit_once('>')
+        .map(|(before, to)| (before, to.trim()));
+    let redirects = target.is_some_and(|(before, to)| {
+        !before.ends_with(['2', '&'])
+            && !to.is_empty()
+            && !to.starts_with(['&', '/'])
+            && !to.contains([' ', ';', '|', '\'', '"'])
+    });
+    closes_document || redirects
+}
+
+/// True for a text that only says what will be done, or asks what to do: the words with which
+/// small models stop before they began.
+fn is_announcement(text: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "let me",
+        "i will",
+        "i'll",
+        "let's",
+        "please provide",
+        "shall i",
+        "would you like",
+        "how can i",
+        "noted",
+        "understood",
+        "sure",
+        "to create",
+    ];
+    let text = text.trim().to_lowercase();
+    text.len() <= 600
+        && WORDS.iter().any(|w| {
+            text.starts_with(w)
+                || text.contains(&format!(". {w}"))
+                || text.contains(&format!("\n{w}"))
+        })
+}
+
 /// Watches one reply while it streams.
 pub struct StreamGuard<'t> {
     tools: &'t [ToolSpec],
@@ -233,6 +328,65 @@ mod tests {
         }
         assert!(matches!(guard.judge(&shell("a")), CallVerdict::Skip(_)));
         assert_eq!(guard.judge(&shell("c")), CallVerdict::Run);
+    }
+
+    fn wrote() -> Outcome {
+        Outcome::Changed(Vec::new())
+    }
+
+    #[test]
+    fn a_change_without_a_run_is_reminded_of_once() {
+        let mut guard = CheckGuard::default();
+        let edit = Action::UndoEdit { path: "a".into() };
+        guard.record(&edit, &wrote());
+        assert!(
+            guard
+                .nudge("Done.", None)
+                .is_some_and(|w| w.contains("ran nothing"))
+        );
+        assert_eq!(guard.nudge("Done.", None), None);
+        let mut guard = CheckGuard::default();
+        guard.record(&edit, &wrote());
+        guard.record(&shell("python3 a.py"), &ran("ok"));
+        assert_eq!(guard.nudge("Done.", None), None);
+    }
+
+    #[test]
+    fn a_shell_that_only_writes_is_a_change() {
+        for command in [
+            "cat > a.py <<'EOF'\nprint(1)\nEOF",
+            "echo hi > a.txt",
+            "cat <<EOF > b\nx\nEOF\n",
+        ] {
+            assert!(writes_only(command), "{command}");
+        }
+        for command in [
+            "cat > a.py <<'EOF'\nprint(1)\nEOF\npython3 a.py",
+            "ls 2>&1",
+            "make 2>/dev/null",
+            "grep '>' a",
+            "python3 - <<'EOF'\nprint(1)\nEOF",
+        ] {
+            assert!(!writes_only(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn an_announcement_is_told_from_an_answer() {
+        assert!(
+            CheckGuard::default()
+                .nudge("I will look at the file first.", None)
+                .is_some()
+        );
+        assert!(
+            CheckGuard::default()
+                .nudge("Noted. What shall I do next?", None)
+                .is_some()
+        );
+        assert_eq!(
+            CheckGuard::default().nudge("The capital of France is Paris.", None),
+            None
+        );
     }
 
     fn cut_after(mut deltas: impl Iterator<Item = Delta>) -> Option<&'static str> {

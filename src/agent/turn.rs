@@ -2,10 +2,10 @@
 
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Phase, Question, TurnEnd};
-use super::guard::{CallVerdict, StreamGuard};
+use super::guard::{CallVerdict, CheckGuard, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::settle;
+use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
@@ -34,6 +34,8 @@ struct Progress {
     cut: Option<&'static str>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
+    /// Whether what was done was checked.
+    check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
     corrected: bool,
     /// Text that may be the answer if nothing better comes.
@@ -273,6 +275,10 @@ impl Session {
             Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
             Step::Done => {
                 self.push_reply(reply.assistant);
+                if let Some(words) = self.reminder(p) {
+                    self.tell(&words, front);
+                    return Next::Again;
+                }
                 let reason = if p.last_text.trim().is_empty() {
                     EndReason::NoAnswer
                 } else {
@@ -462,7 +468,7 @@ impl Session {
             .budget
             .result_bytes(self.prompt_bytes(&[]), actions.len());
         let mut done = Vec::new();
-        let mut end = None;
+        let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
@@ -477,16 +483,12 @@ impl Session {
                     });
                     Err(error)
                 }
-                Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((
-                        EndReason::Done,
-                        if answer.trim().is_empty() {
-                            text.clone()
-                        } else {
-                            answer.clone()
-                        },
-                    ));
-                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                Ok(finish @ Action::Finish { .. }) => {
+                    reminder = self.reminder(p);
+                    if reminder.is_none() && end.is_none() {
+                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                    }
+                    Ok((finish, Outcome::Finished))
                 }
                 Ok(action) => {
                     let recovered = call.as_ref().is_some_and(|c| c.recovered);
@@ -494,6 +496,7 @@ impl Session {
                         Some(_) => Outcome::Interrupted,
                         None => self.perform(&action, recovered, room, &mut end, front),
                     };
+                    p.check.record(&action, &outcome);
                     Ok((action, outcome))
                 }
             };
@@ -505,6 +508,9 @@ impl Session {
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
+        if let Some(words) = reminder {
+            self.tell(&words, front);
+        }
         self.record_state();
         if self.cancel.is_cancelled() {
             return Next::End(EndReason::Interrupted, String::new());
@@ -519,6 +525,31 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What the model should be reminded of before it stops. Only on a local server, where a
+    /// request costs nothing and models are small, and only with `harness_guidance`.
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
+    }
+
+    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
+        front.event(&Event::Repaired(
+            "the model wants to stop early; it was reminded once".into(),
+        ));
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(words.into()));
+        self.push_all(items);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -564,7 +595,8 @@ impl Session {
         }
         let lift = match self.approve(action, recovered, end, front) {
             Ok(lift) => lift,
-            Err(outcome) => {
+            Err(reason) => {
+                let outcome = Outcome::Refused { reason };
                 self.calls.record(action, &outcome);
                 self.report(action, &outcome, front);
                 return outcome;
@@ -615,14 +647,14 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so.
+    /// Asks the policy, and the person where the policy says so. The error is why it may not be done.
     fn approve(
         &mut self,
         action: &Action,
         recovered: bool,
         end: &mut Option<(EndReason, String)>,
         front: &mut dyn Frontend,
-    ) -> Result<Lift, Outcome> {
+    ) -> Result<Lift, String> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
@@ -633,15 +665,13 @@ impl Session {
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused {
-                reason: format!(
-                    "commands cannot be confined on this system ({why}), and nobody can be asked"
-                ),
-            });
+            return Err(format!(
+                "commands cannot be confined on this system ({why}), and nobody can be asked"
+            ));
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Refuse { reason } => return Err(reason),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
         let question = Question {
@@ -657,19 +687,13 @@ impl Session {
                 self.judge.remember(action);
                 Ok(lift)
             }
-            Answer::No(words) => Err(Outcome::Refused {
-                reason: match words {
-                    Some(words) => format!("the user said no: {words}"),
-                    None => {
-                        format!("not allowed: {reason}. Go on without it, or do it another way")
-                    }
-                },
+            Answer::No(words) => Err(match words {
+                Some(words) => format!("the user said no: {words}"),
+                None => format!("not allowed: {reason}. Go on without it, or do it another way"),
             }),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused {
-                    reason: "the user stopped the turn here".into(),
-                })
+                Err("the user stopped the turn here".into())
             }
         }
     }
@@ -707,6 +731,14 @@ impl Session {
     /// Commands run inside a fence in this session.
     fn is_fenced(&self) -> bool {
         self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
+    }
+}
+
+/// The answer of a finish: its own words, or what the reply said beside it.
+fn final_answer(finish: &Action, beside: &str) -> String {
+    match finish {
+        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
+        _ => beside.to_owned(),
     }
 }
 

@@ -61,6 +61,11 @@ impl Settled {
     }
 }
 
+/// True for a tool that runs commands, by its name.
+pub fn runs_commands(name: &str) -> bool {
+    names::class(name) == Some(names::Class::Shell)
+}
+
 /// Puts one call right. `finish` says whether the end of the call may be missing.
 pub fn settle(call: ToolCall, tools: &[ToolSpec], finish: &Finish) -> Settled {
     let Some(found) = names::resolve(&call.name, tools) else {

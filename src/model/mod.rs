@@ -15,6 +15,7 @@ pub mod messages;
 pub mod ollama;
 pub mod provider;
 pub mod responses;
+pub mod sampling;
 pub mod sse;
 mod stream_error;
 
