@@ -1,4 +1,4 @@
-//! DESIGN §1 over all harnesses and wires.
+//! What must always hold (`.github/DESIGN.md`), over all harnesses and wires.
 
 mod support;
 

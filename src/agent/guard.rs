@@ -341,8 +341,8 @@ mod tests {
         guard.record(&edit, &wrote());
         assert!(
             guard
-                .nudge("Done.", None)
-                .is_some_and(|w| w.contains("ran nothing"))
+                .nudge("Done.", Some("bash"))
+                .is_some_and(|w| w.contains("Call bash now"))
         );
         assert_eq!(guard.nudge("Done.", None), None);
         let mut guard = CheckGuard::default();

@@ -8,9 +8,10 @@ use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
+use crate::words;
 use std::time::{Duration, Instant};
 
 /// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
@@ -197,7 +198,7 @@ impl Session {
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
-                    clip(&message, 200)
+                    words::head(&message, 200)
                 );
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
@@ -379,14 +380,13 @@ impl Session {
         notes: &mut Vec<Vec<String>>,
         front: &mut dyn Frontend,
     ) {
-        let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
+        let mut settled_calls: Vec<ToolCall> = Vec::new();
         let mut queue: std::collections::VecDeque<_> =
             std::mem::take(&mut reply.assistant.calls).into();
         while let Some(call) = queue.pop_front() {
             let settled = settle(call, &self.start.tools, &reply.finish);
-            let same = |c: &crate::model::ToolCall| {
-                c.name == settled.call.name && c.arguments == settled.call.arguments
-            };
+            let same =
+                |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
             if settled_calls.iter().any(same) {
                 front.event(&Event::Repaired(format!(
                     "a second copy of one {} call was dropped",
@@ -401,7 +401,7 @@ impl Session {
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                call.id = ToolCall::fresh_id();
             }
             for (at, more) in settled.more.into_iter().enumerate() {
                 queue.insert(at, more);
@@ -442,7 +442,7 @@ impl Session {
                 p.last_text.clone(),
             );
         }
-        assistant.text = clip(&assistant.text, 400).to_owned();
+        assistant.text = words::head(&assistant.text, 400).to_owned();
         self.push_reply(assistant);
         let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
         let items = self.harness.notice(&mut self.state, &nudge);
@@ -762,9 +762,4 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
     }
-}
-
-/// The first `most` bytes of `text`, cut between characters.
-fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
 }

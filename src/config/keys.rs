@@ -1,5 +1,6 @@
 //! The one table of config keys: what each is called, holds, means, and who may set it.
 
+use crate::words::nearest;
 use Kind::*;
 use toml::Value;
 
@@ -313,20 +314,6 @@ pub fn suggestion(path: &[String]) -> Option<String> {
             .collect::<Vec<_>>()
             .join("."),
     )
-}
-
-/// The candidate that `word` was most likely meant to be, if any is near enough to be worth naming.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const NEAR: f64 = 0.6;
-    let word = word.to_lowercase();
-    let part = |c: &str| word.len() >= 3 && (c.contains(&word) || c.len() >= 3 && word.contains(c));
-    candidates
-        .into_iter()
-        .map(|c| (strsim::normalized_damerau_levenshtein(&word, c), c))
-        // A part of a name is near enough, but never nearer than a name that is more alike.
-        .filter(|(likeness, c)| *likeness >= NEAR || part(c))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, c)| c)
 }
 
 #[cfg(test)]

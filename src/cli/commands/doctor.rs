@@ -1,6 +1,6 @@
 //! `interpreter doctor`: is everything in place, and what mends it.
 
-use super::session::{Setup, color};
+use super::session::Setup;
 use crate::agent::doctor::{self, Case, Finding, Grade, Listener};
 use crate::cli::args::Options;
 use crate::cli::render::Theme;
@@ -24,7 +24,7 @@ const COLUMN: usize = 16;
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
     let mut report = Report {
-        theme: Theme::new(color(options), &io::stdout()),
+        theme: Theme::new(options.color, &io::stdout()),
         status: Status::on(&io::stderr()),
         json: options.json,
         findings: Vec::new(),

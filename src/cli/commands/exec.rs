@@ -1,6 +1,6 @@
 //! One task from the command line or a pipe; in a terminal without `exec`, a whole session.
 
-use super::session::{Setup, color};
+use super::session::Setup;
 use crate::agent::event::{EndReason, Event, Frontend, TurnEnd};
 use crate::agent::input;
 use crate::agent::session::Session;
@@ -65,13 +65,17 @@ pub fn run(
         in_git,
     };
     let show_reasoning = !*setup.config.hide_agent_reasoning;
-    let theme = Theme::new(color(options), &io::stderr());
+    let theme = Theme::new(options.color, &io::stderr());
     if interactive {
         return converse(&setup, options, task, &signals, theme, show_reasoning);
     }
     if options.json {
         let mut front = ExecJson::new(io::stdout());
-        return once(&setup, options, task, &signals, &mut front, true);
+        let code = once(&setup, options, task, &signals, &mut front, true)?;
+        if front.is_broken() {
+            return Err("standard output was closed before all events were written".into());
+        }
+        return Ok(code);
     }
     let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None)
         .with_status(Status::on(&io::stderr()));

@@ -5,7 +5,6 @@ use crate::agent::open::{Open, open};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
 use crate::cli::args::{self, Options};
-use crate::cli::render::ColorChoice;
 use crate::config::{self, Config};
 use crate::store::paths::Home;
 use crate::store::rollout;
@@ -98,14 +97,5 @@ impl Setup {
             open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
         session.announce(front);
         Ok(session)
-    }
-}
-
-/// The colour choice of the command line.
-pub fn color(options: &Options) -> ColorChoice {
-    match options.color {
-        args::Color::Auto => ColorChoice::Auto,
-        args::Color::Always => ColorChoice::Always,
-        args::Color::Never => ColorChoice::Never,
     }
 }
