@@ -13,6 +13,7 @@ use super::connect::Wish;
 use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::model::provider::Provider;
+use crate::sandbox::Offline;
 use crate::store::paths::Home;
 use serde_json::Value;
 use std::path::Path;
@@ -102,6 +103,8 @@ pub struct Case<'a> {
     pub cwd: &'a Path,
     /// Use the `chat` wire.
     pub chat_completions: bool,
+    /// How well `--offline` holds, if it was asked for.
+    pub offline: Option<&'a Offline>,
 }
 
 /// Who is told, while it goes on.
@@ -126,7 +129,11 @@ pub fn examine(case: &Case, cancel: &Cancel, listener: &mut dyn Listener) {
     };
     listener.waiting("asking for the model");
     let (model, mut findings) = model::examine(case, &provider, cancel);
-    findings.push(place::offline(&provider, model.as_ref().map(|m| &m.info)));
+    findings.push(place::offline(
+        case,
+        &provider,
+        model.as_ref().map(|m| &m.info),
+    ));
     findings.iter().for_each(|f| listener.found(f));
     if let Some(model) = model.filter(|_| worst(&findings) < Grade::Fail) {
         trial::examine(case, &provider, &model, cancel, listener);

@@ -2,15 +2,19 @@
 
 pub mod approval;
 pub mod budget;
+pub mod compact;
 pub mod connect;
+pub mod context;
 pub mod doctor;
 pub mod event;
 pub mod guard;
 pub mod input;
 pub mod metrics;
-
+pub mod offline;
 pub mod open;
 pub mod record;
+pub mod reports;
 pub mod session;
+pub mod tokens;
 pub mod transcript;
 pub mod turn;

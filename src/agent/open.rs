@@ -14,9 +14,11 @@ use crate::model::{self, Sampling};
 use crate::project::{git, instructions, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
+use crate::words::nearest;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +39,8 @@ pub struct Open {
     pub schema: Option<Value>,
     /// Log contents too.
     pub debug: bool,
+    /// Folders of ours beside the home that tools may neither read nor write.
+    pub own_homes: Vec<PathBuf>,
 }
 
 /// Opens a session.
@@ -57,7 +61,8 @@ pub fn open(
     };
     let recorded = restored.as_ref().and_then(|r| r.context.clone());
     let cwd = working_folder(ask, recorded.as_ref(), front);
-    let policy = policy(config, home, &cwd, recorded.as_ref());
+    let mut policy = policy(config, home, &cwd, recorded.as_ref());
+    policy.own_homes.extend(ask.own_homes.iter().cloned());
     let approval = recorded
         .as_ref()
         .filter(|_| !is_flag(&config.approval_policy.source))
@@ -71,9 +76,16 @@ pub fn open(
             .as_ref()
             .map(|r| (r.model_provider.clone(), r.model.clone())),
         without_tools: named.is_some_and(|h| h.reads_text()),
+        text_models: match named {
+            Some(_) => Vec::new(),
+            None => text_models(config),
+        },
     };
     let connection = connect(config, &wish, cancel, front)?;
-    let harness = named.unwrap_or_else(|| usual_harness(&connection.provider, &connection.model));
+    let harness = match named {
+        Some(harness) => harness,
+        None => usual_harness(config, &connection.provider, &connection.model).map_err(fail)?,
+    };
     let size = recorded
         .as_ref()
         .and_then(|r| Size::from_name(&r.harness_size))
@@ -139,6 +151,7 @@ pub fn open(
         judge: Judge::new(approval, policy),
         cancel: cancel.clone(),
         store,
+        learnt: ModelFile::of(home, !ask.ephemeral),
         log,
         restored,
         max_steps: *config.max_steps,
@@ -147,6 +160,12 @@ pub fn open(
         effort: config.model_reasoning_effort.value.clone(),
         schema: ask.schema.clone(),
     }))
+}
+
+/// The provider of a stored session; `None` when it cannot be read, which [`open`] will say.
+pub fn recorded_provider(path: &Path) -> Option<String> {
+    let (lines, _) = rollout::read(path).ok()?;
+    record::restore(&lines).context.map(|c| c.model_provider)
 }
 
 /// What a harness would know in this folder, without a model: for `harness show`.
@@ -315,17 +334,57 @@ pub(super) fn named_harness(
     };
     // An empty name pins the native harness, as users of the original know it.
     let id = if id.is_empty() { "native" } else { id.as_str() };
-    harnesses::by_id(id).map(Some).ok_or_else(|| {
+    known_harness(id).map(Some)
+}
+
+/// The harness that the config has for this model.
+fn own_harness(config: &Config, model: &str) -> Result<Option<&'static dyn Harness>, String> {
+    let id = config.model_harness.get(model);
+    id.map(|id| known_harness(id).map_err(|e| format!("model_harness of {model}: {e}")))
+        .transpose()
+}
+
+/// Models for which the config has a harness that needs no tool calls.
+fn text_models(config: &Config) -> Vec<String> {
+    let reads_text = |id: &str| harnesses::by_id(id).is_some_and(|h| h.reads_text());
+    let rows = config.model_harness.iter();
+    rows.filter(|(_, id)| reads_text(id))
+        .map(|(model, _)| model.clone())
+        .collect()
+}
+
+/// The harness of that id.
+///
+/// # Errors
+/// A sentence that names the known ones.
+pub fn known_harness(id: &str) -> Result<&'static dyn Harness, String> {
+    harnesses::by_id(id).ok_or_else(|| {
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        format!("there is no harness `{id}`; known are {}", known.join(", "))
+        let near = nearest(id, known.iter().copied())
+            .map(|n| format!("did you mean {n}? "))
+            .unwrap_or_default();
+        format!(
+            "there is no harness `{id}`; {near}known are {}",
+            known.join(", ")
+        )
     })
 }
 
-/// The harness for a model when none was named: that of its family.
-pub fn usual_harness(provider: &Provider, model: &str) -> &'static dyn Harness {
+/// The harness for a model when none was named: what the config has for it, else that of its family.
+///
+/// # Errors
+/// When the config names one that does not exist.
+pub fn usual_harness(
+    config: &Config,
+    provider: &Provider,
+    model: &str,
+) -> Result<&'static dyn Harness, String> {
+    if let Some(own) = own_harness(config, model)? {
+        return Ok(own);
+    }
     let id = harnesses::for_model(model, &provider.id, &provider.name, &provider.base_url)
         .unwrap_or(harnesses::GENERAL);
-    harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
+    Ok(harnesses::by_id(id).unwrap_or(harnesses::ALL[0]))
 }
 
 /// The size of a harness in a new session with so large a window.

@@ -151,10 +151,12 @@ pub const KEYS: &[Key] = &[
     key("sampling.top_k", Int(0, u32::MAX as i64), "", "Sent with every request when set."),
     key("sampling.seed", Int(0, i64::MAX), "", "Makes a run repeatable on servers that know it."),
     key("sampling.stop", Texts, "", "Texts that end a reply."),
+    key("offline", Bool, "false", "Local servers only, held by the kernel where it can, as --offline does.").not_in_projects(),
     key("openai_base_url", Text, "", "Moves the built-in openai provider.").not_in_projects(),
 
     // Harness
     key("harness", Text, "", "How the model sees the task; unset: by model family; \"\": native."),
+    key("model_harness.*", Text, "", "The harness of one model, by its name; `harness` wins over it."),
     key("harness_guidance", Bool, "true", "Add a short reliability block to the prompt."),
     key("harness_size", OneOf(&["full", "compact", "tiny"]), "", "Size of the prompt and tools; unset: by the window."),
 

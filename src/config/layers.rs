@@ -244,6 +244,7 @@ fn config(values: &Values) -> Config {
         model_provider: values.text("model_provider"),
         oss_provider: values.text("oss_provider"),
         oss: values.flag("oss").value,
+        offline: values.flag("offline"),
         model_reasoning_effort: values.get("model_reasoning_effort", |v| {
             let name = v.as_str()?;
             let above = ["max", "ultra", "persistent"].contains(&name);
@@ -255,6 +256,7 @@ fn config(values: &Values) -> Config {
         developer_instructions: values.text("developer_instructions"),
         sampling: typed(values, &["sampling"]),
         harness: values.text("harness"),
+        model_harness: typed(values, &["model_harness"]).value,
         harness_guidance: values.flag("harness_guidance"),
         harness_size: values.text("harness_size"),
         approval_policy: values.or_default("approval_policy", |v| Approval::from_name(v.as_str()?)),

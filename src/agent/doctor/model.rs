@@ -1,10 +1,10 @@
 //! The model: is it there, which window has it, does it fit, can it call tools?
 
 use super::{Case, Finding, bounded};
-use crate::agent::budget::Budget;
 use crate::agent::connect::{self, named_model};
 use crate::agent::open;
-use crate::agent::transcript::start_bytes;
+use crate::agent::session::fixed_size;
+use crate::agent::tokens::{Counter, Size as TextSize};
 use crate::cancel::Cancel;
 use crate::harnesses::{Harness, Size};
 use crate::model::ModelError;
@@ -37,14 +37,14 @@ pub fn examine(case: &Case, provider: &Provider, cancel: &Cancel) -> (Option<Mod
         }
         Err(finding) => return (None, vec![finding]),
     };
-    let harness = match open::named_harness(case.config, None) {
-        Ok(named) => named.unwrap_or_else(|| open::usual_harness(provider, &name)),
+    let harness = match harness(case, provider, &name) {
+        Ok(harness) => harness,
         Err(why) => {
             let finding = Finding::fail("harness", why).fix("interpreter harness list");
             return (None, vec![describe(provider, &name, &info), finding]);
         }
     };
-    let window = connect::window(case.config, provider, &info);
+    let window = connect::expected_window(case.config, provider, &info);
     let findings = vec![
         describe(provider, &name, &info),
         window_of(provider, &name, &info, &window),
@@ -58,6 +58,13 @@ pub fn examine(case: &Case, provider: &Provider, cancel: &Cancel) -> (Option<Mod
         harness,
     };
     (Some(model), findings)
+}
+
+fn harness(case: &Case, provider: &Provider, model: &str) -> Result<&'static dyn Harness, String> {
+    match open::named_harness(case.config, None)? {
+        Some(named) => Ok(named),
+        None => open::usual_harness(case.config, provider, model),
+    }
 }
 
 fn choose(
@@ -254,16 +261,16 @@ fn surface(case: &Case, harness: &'static dyn Harness, window: &Window) -> Findi
         (None, None) => "by model family and window",
     };
     let mut text = format!("{}, {}: {by}", harness.id(), size.name());
-    let bytes = open::context(case.config, case.home, case.cwd, size)
-        .map(|context| start_bytes(&harness.begin(&context)));
-    let share = bytes.as_ref().ok().map(|bytes| {
-        let tokens = Budget::new(window.tokens, None).tokens(*bytes);
+    let fixed = open::context(case.config, case.home, case.cwd, size)
+        .map(|context| fixed_size(&harness.begin(&context)));
+    let share = fixed.as_ref().ok().map(|fixed| {
+        let tokens = Counter::new(*fixed, None).tokens(TextSize::default());
         tokens * 100 / u64::from(window.tokens.max(1))
     });
     if let Some(share) = share {
         text.push_str(&format!("; {share} % of the window"));
     }
-    let finding = match (&bytes, share) {
+    let finding = match (&fixed, share) {
         (Err(why), _) => Finding::fail("harness", why.clone())
             .fix(format!("edit {}", case.home.config_file().display())),
         (_, Some(26..)) if size != Size::Tiny => {
@@ -274,6 +281,6 @@ fn surface(case: &Case, harness: &'static dyn Harness, window: &Window) -> Findi
     finding
         .fact("id", harness.id())
         .fact("size", size.name())
-        .fact("bytes", bytes.ok())
+        .fact("bytes", fixed.ok().map(|f| f.bytes))
         .fact("window_percent", share)
 }

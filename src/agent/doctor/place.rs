@@ -5,7 +5,7 @@ use crate::agent::open;
 use crate::model::local::ModelInfo;
 use crate::model::provider::Provider;
 use crate::project;
-use crate::sandbox::{self, Layer, Mode, Sandbox, Strength};
+use crate::sandbox::{self, Layer, Mode, Offline, Sandbox, Strength};
 use serde_json::{Value, json};
 
 /// The config file and what has no effect in it.
@@ -115,10 +115,15 @@ fn layer(layer: &Layer) -> String {
 }
 
 /// Whether anything leaves this machine or network.
-pub fn offline(provider: &Provider, model: Option<&ModelInfo>) -> Finding {
+pub fn offline(case: &Case, provider: &Provider, model: Option<&ModelInfo>) -> Finding {
     let cloud = model.is_some_and(|m| m.cloud);
     let local = provider.is_local();
     let finding = match (local, cloud) {
+        (true, false) if let Some(held) = case.offline => match held {
+            Offline::Enforced(_) => Finding::ok("offline", held.to_string()),
+            Offline::Asked(_) => Finding::warn("offline", held.to_string())
+                .fix("a kernel with Landlock 4, Linux 6.7 or later"),
+        },
         (true, false) => Finding::ok("offline", "nothing but this server is contacted"),
         (true, true) => Finding::warn(
             "offline",
@@ -131,5 +136,8 @@ pub fn offline(provider: &Provider, model: Option<&ModelInfo>) -> Finding {
         )
         .fix("--oss, for a local server"),
     };
-    finding.fact("local", local && !cloud)
+    finding.fact("local", local && !cloud).fact(
+        "enforced",
+        matches!(case.offline, Some(Offline::Enforced(_))),
+    )
 }

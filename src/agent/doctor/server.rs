@@ -1,7 +1,7 @@
 //! Is the server there, where, and what is it?
 
 use super::{Case, Finding, bounded, set};
-use crate::agent::connect::{choose_provider, named_provider};
+use crate::agent::connect::{self, choose_provider, named_provider};
 use crate::agent::event::{Answer, Event, Frontend, Question};
 use crate::cancel::Cancel;
 use crate::model::local::{self, Found};
@@ -50,12 +50,13 @@ fn local_kind(provider: &Provider, cancel: &Cancel) -> Option<Found> {
 fn choose(case: &Case, cancel: &Cancel) -> Result<Provider, Finding> {
     let wish = case.wish();
     let env = |name: &str| std::env::var(name).ok();
-    if let Some(id) = named_provider(case.config, &wish) {
-        return provider::resolve(id, case.config, &env, case.chat_completions).map_err(|e| {
-            let fix = match &e {
-                ProviderError::MissingKey { variable, .. } => format!("export {variable}=KEY"),
-                ProviderError::Unknown { .. } => "-c model_provider=NAME".into(),
-                _ => format!("edit {}", case.home.config_file().display()),
+    if let Some(id) = named_provider(case.config, None) {
+        return connect::resolve(&id, case.config, case.chat_completions).map_err(|e| {
+            let fix = match provider::resolve(&id, case.config, &env, case.chat_completions) {
+                Ok(_) => "--oss, or no --offline".into(),
+                Err(ProviderError::MissingKey { variable, .. }) => format!("export {variable}=KEY"),
+                Err(ProviderError::Unknown { .. }) => "-c model_provider=NAME".into(),
+                Err(_) => format!("edit {}", case.home.config_file().display()),
             };
             Finding::fail("server", e.to_string()).fix(fix)
         });

@@ -23,6 +23,8 @@ pub enum Verb {
     HarnessList,
     /// `harness show`
     HarnessShow,
+    /// `harness bench`
+    HarnessBench,
     /// `models`
     Models,
     /// `doctor`
@@ -84,6 +86,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter harness show qwen-code --size compact --json"],
     },
     Subcommand {
+        verb: Verb::HarnessBench, words: &["harness", "bench"], alias: None, usage: "",
+        doc: "Measure the harnesses on built-in tasks with your model",
+        examples: &["interpreter harness bench --oss --harness qwen-code,mini-swe-agent --save"],
+    },
+    Subcommand {
         verb: Verb::Models, words: &["models"], alias: None, usage: "",
         doc: "List the models of the local servers, or of the provider",
         examples: &["interpreter models --local-provider lmstudio"],
@@ -104,6 +111,9 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter help exec"],
     },
 ];
+
+/// First words that are no subcommand themselves, and what they are about.
+pub const GROUPS: &[(&str, &str)] = &[("harness", "How the model sees the task")];
 
 /// What a flag takes and does.
 #[derive(Clone, Copy)]
@@ -147,6 +157,7 @@ const EVERY: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
     Doctor,
     Sandbox,
@@ -158,6 +169,7 @@ const EVERY_AND_HELP: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
     Doctor,
     Sandbox,
@@ -173,13 +185,34 @@ const MODELS: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
     Doctor,
 ];
 const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor, Sandbox];
-const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow, Doctor];
+const SHAPED: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    Resume,
+    HarnessShow,
+    HarnessBench,
+    Doctor,
+];
+const HARNESSED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessBench, Doctor];
 const ASKING: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor];
-const JSON: &[Verb] = &[Exec, ExecResume, HarnessList, HarnessShow, Models, Doctor];
+const JSON: &[Verb] = &[
+    Exec,
+    ExecResume,
+    HarnessList,
+    HarnessShow,
+    HarnessBench,
+    Models,
+    Doctor,
+];
+
+/// The most runs of `harness bench`.
+const MOST_RUNS: u32 = 1000;
 
 /// Every flag, in the order of the help.
 #[rustfmt::skip]
@@ -197,9 +230,11 @@ pub const FLAGS: &[Flag] = &[
             o.overrides.local_provider = Some(choose(v, keys::LOCAL_PROVIDERS)?.to_owned());
             Ok(())
         }) },
+    Flag { long: &["offline"], short: None, value: "", doc: "Local servers only, held by the kernel", on: EVERY,
+        take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: ASKING,
         take: Take::Switch(|o| o.chat_completions = true) },
-    Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: ASKING,
+    Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate; else by family (bench: A,B)", on: HARNESSED,
         take: Take::Key("harness") },
     Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
         take: Take::Key("harness_size") },
@@ -209,6 +244,22 @@ pub const FLAGS: &[Flag] = &[
             o.wire = WireApi::ALL.iter().find(|(_, n)| *n == name).map(|(w, _)| *w);
             Ok(())
         }) },
+    Flag { long: &["runs"], short: None, value: "N", doc: "How often each task is tried; 3 unless given", on: &[HarnessBench],
+        take: Take::Value(|o, v| {
+            let runs = utf8(v)?.parse().ok().filter(|n| (1..=MOST_RUNS).contains(n));
+            o.runs = Some(runs.ok_or(format!("`{}` is not a whole number from 1 to {MOST_RUNS}", utf8(v)?))?);
+            Ok(())
+        }) },
+    Flag { long: &["task"], short: None, value: "NAME", doc: "Only this task (repeat)", on: &[HarnessBench],
+        take: Take::Value(|o, v| {
+            let names = utf8(v)?.split(',').map(str::trim).filter(|n| !n.is_empty());
+            o.tasks.extend(names.map(str::to_owned));
+            Ok(())
+        }) },
+    Flag { long: &["save"], short: None, value: "", doc: "Make the best one this model's harness", on: &[HarnessBench],
+        take: Take::Switch(|o| o.save = true) },
+    Flag { long: &["export"], short: None, value: "DIR", doc: "Only write the tasks and their checks there", on: &[HarnessBench],
+        take: Take::Value(|o, v| { o.export = Some(v.into()); Ok(()) }) },
     Flag { long: &["sandbox"], short: Some('s'), value: "MODE", doc: "read-only, workspace-write, danger-full-access", on: FENCED,
         take: Take::Key("sandbox_mode") },
     Flag { long: &["ask-for-approval"], short: Some('a'), value: "WHEN", doc: "untrusted, on-request or never", on: TASKS,

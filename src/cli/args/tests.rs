@@ -20,7 +20,7 @@ fn task(words: &str) -> Prompt {
 
 #[test]
 fn what_each_line_asks_for() {
-    let cases: [(&str, Command); 25] = [
+    let cases: [(&str, Command); 26] = [
         ("", Command::Run(Prompt::Absent)),
         ("fix", Command::Run(task("fix"))),
         ("-", Command::Run(Prompt::Stdin)),
@@ -82,6 +82,10 @@ fn what_each_line_asks_for() {
         (
             "harness --json show native",
             Command::HarnessShow("native".into()),
+        ),
+        (
+            "harness bench --runs 2 --task a,b --save",
+            Command::HarnessBench,
         ),
         ("models --oss --json", Command::Models),
         ("doctor --harness minimal --json", Command::Doctor),
@@ -333,7 +337,7 @@ fn mistakes_name_the_nearest_right_thing() {
         ),
         (
             "harness zz",
-            "`harness zz` is no subcommand; there are: list, show",
+            "`harness zz` is no subcommand; there are: list, show, bench",
         ),
         (
             "fix the bug",
@@ -343,7 +347,7 @@ fn mistakes_name_the_nearest_right_thing() {
         ("models x", "`interpreter models` takes nothing but flags"),
         (
             "sandbox --json -- ls",
-            "--json has no meaning for `interpreter sandbox`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness list, interpreter harness show, interpreter models, interpreter doctor",
+            "--json has no meaning for `interpreter sandbox`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness list, interpreter harness show, interpreter harness bench, interpreter models, interpreter doctor",
         ),
         ("sandbox", "sandbox needs a command to run"),
         ("exec resume", "needs the id of a session, or --last"),

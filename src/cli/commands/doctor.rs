@@ -22,6 +22,13 @@ const COLUMN: usize = 16;
 /// # Errors
 /// When signals cannot be handled, or standard output is gone.
 pub fn run(options: &Options) -> Result<u8, Failure> {
+    // The rules of --offline bind what starts after them.
+    let setup = Setup::load(options)
+        .map_err(|why| ("config", why))
+        .and_then(|mut setup| {
+            let held = setup.hold_offline(None);
+            held.map(|()| setup).map_err(|why| ("offline", why))
+        });
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
     let mut report = Report {
         theme: Theme::new(options.color, &io::stdout()),
@@ -30,14 +37,15 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         findings: Vec::new(),
         lost: None,
     };
-    match Setup::load(options) {
-        Err(why) => report.found(&Finding::fail("config", why)),
+    match setup {
+        Err((check, why)) => report.found(&Finding::fail(check, why)),
         Ok(setup) => {
             let case = Case {
                 config: &setup.config,
                 home: &setup.home,
                 cwd: &setup.cwd,
                 chat_completions: options.chat_completions,
+                offline: setup.offline.as_ref(),
             };
             doctor::examine(&case, &signals.cancel, &mut report);
         }

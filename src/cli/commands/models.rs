@@ -8,8 +8,9 @@ use crate::cli::render::human::thousands;
 use crate::cli::render::sanitize::{one_line, sanitize};
 use crate::cli::{Failure, exit, say};
 use crate::config::Config;
+use crate::harnesses;
 use crate::model::local::{self, Fit, ModelInfo, Room, Window};
-use crate::model::provider::{self, LocalServer, Provider, is_loopback};
+use crate::model::provider::{LocalServer, Provider, is_loopback};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -21,6 +22,7 @@ struct Row {
     info: ModelInfo,
     window: Window,
     fit: Option<(u64, Fit)>,
+    harness: &'static str,
 }
 
 /// Lists the models of the named provider, or of every local server that answers. A server that
@@ -29,7 +31,8 @@ struct Row {
 /// # Errors
 /// One sentence when no server answers, or none of them has a list.
 pub fn run(options: &Options) -> Result<u8, Failure> {
-    let setup = Setup::load(options)?;
+    let mut setup = Setup::load(options)?;
+    setup.hold_offline(None)?;
     let cancel = Cancel::new();
     let providers = providers(&setup.config, options.chat_completions, &cancel)?;
     if providers.is_empty() {
@@ -78,14 +81,9 @@ fn providers(
     chat_completions: bool,
     cancel: &Cancel,
 ) -> Result<Vec<Provider>, Failure> {
-    let env = |name: &str| std::env::var(name).ok();
-    let resolve = |id: &str| provider::resolve(id, config, &env, chat_completions);
-    let named = match config.oss {
-        true => config.oss_provider.value.as_ref(),
-        false => config.model_provider.value.as_ref(),
-    };
-    if let Some(id) = named {
-        return Ok(vec![local::recognise(resolve(id)?, cancel)]);
+    let resolve = |id: &str| connect::resolve(id, config, chat_completions);
+    if let Some(id) = connect::named_provider(config, None) {
+        return Ok(vec![local::recognise(resolve(&id)?, cancel)]);
     }
     let candidates: Vec<Provider> = LocalServer::ALL
         .iter()
@@ -133,20 +131,18 @@ fn sort(rows: &mut [Row]) {
 
 impl Row {
     fn new(config: &Config, provider: &Provider, info: ModelInfo, room: Room) -> Self {
-        let window = connect::window(config, provider, &info);
+        let window = connect::expected_window(config, provider, &info);
+        let harness = open::usual_harness(config, provider, &info.id);
         let here = is_loopback(&provider.base_url) && !info.cloud;
         Row {
             fit: here
                 .then(|| local::fit(&info, window.tokens, room))
                 .flatten(),
             provider: provider.clone(),
+            harness: harness.map_or(harnesses::GENERAL, |h| h.id()),
             window,
             info,
         }
-    }
-
-    fn harness(&self) -> &'static str {
-        open::usual_harness(&self.provider, &self.info.id).id()
     }
 
     fn as_json(&self) -> Value {
@@ -159,7 +155,7 @@ impl Row {
             "loaded": m.loaded, "tools": m.tools, "thinking": m.thinking, "vision": m.vision,
             "cloud": m.cloud, "generates": m.generates,
             "fits": self.fit.map(|(_, fit)| fit != Fit::No), "fits_in": self.fit.map(|(_, fit)| fit.words()),
-            "need_bytes": self.fit.map(|(need, _)| need), "harness": self.harness(),
+            "need_bytes": self.fit.map(|(need, _)| need), "harness": self.harness,
         })
     }
 
@@ -189,7 +185,7 @@ impl Row {
             self.fit
                 .map_or_else(unknown, |(_, fit)| fit.words().to_owned()),
             state.into(),
-            self.harness().into(),
+            self.harness.into(),
         ]
     }
 }
@@ -252,6 +248,7 @@ mod tests {
                 notice: None,
             },
             fit: None,
+            harness: harnesses::GENERAL,
             info,
         }
     }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod choose;
+mod count;
 mod detect;
 mod fit;
 mod llama_server;
@@ -21,10 +22,11 @@ use ask::{Ask, Server, is_absent};
 use std::time::Duration;
 
 pub use choose::{check, choose, install_command};
+pub use count::count;
 pub use detect::{adopt, detect, identify, recognise};
 pub use fit::{Fit, Room, fit, room};
 pub use memory::{Memory, free_memory};
-pub use window::window;
+pub use window::{to_load, window};
 
 /// A model as a server describes it. What it does not tell is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
