@@ -24,8 +24,8 @@ fn word(body: &Value) -> String {
 /// A model that does the trial as it should.
 fn able() -> Vec<Step> {
     script![
-        read("word.txt").usage(1_000, 0, 20),
-        answer(word).usage(1_050, 1_000, 12)
+        read("word.txt").usage(4_000, 0, 20),
+        answer(word).usage(4_050, 4_000, 12)
     ]
 }
 
@@ -527,9 +527,9 @@ fn the_numbers_of_a_run_agree_with_the_server() {
     for wire in support::WIRES {
         let steps = script![
             run("true")
-                .usage(1_000, 0, 30)
+                .usage(4_000, 0, 30)
                 .after(Duration::from_millis(120)),
-            say("done").usage(1_200, 900, 40)
+            say("done").usage(4_200, 3_900, 40)
         ];
         let run = Agent::new()
             .wire(wire)
@@ -552,12 +552,12 @@ fn the_numbers_of_a_run_agree_with_the_server() {
         };
         assert_eq!(
             (&first["prompt_tokens"], &first["output_tokens"]),
-            (&1_000.into(), &30.into())
+            (&4_000.into(), &30.into())
         );
-        assert_eq!(second["prompt_tokens"], 1_200);
+        assert_eq!(second["prompt_tokens"], 4_200);
         assert_eq!(second["output_tokens"], 40);
         assert_eq!(second["context_window"], 32_768);
-        assert_eq!(second["context_percent"], 1_240 * 100 / 32_768);
+        assert_eq!(second["context_percent"], 4_240 * 100 / 32_768);
         let waited = first["seconds_to_first_token"].as_f64().expect("a time");
         assert!((0.12..5.0).contains(&waited), "{wire}: {waited}");
         assert!(
