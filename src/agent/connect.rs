@@ -95,7 +95,10 @@ pub fn connect(
     if info.tools == Some(false) && !wish.without_tools {
         // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
         // writes them into the prompt.
-        if matches!(provider.local, Some(LocalServer::Ollama | LocalServer::LlamaServer)) {
+        if matches!(
+            provider.local,
+            Some(LocalServer::Ollama | LocalServer::LlamaServer)
+        ) {
             return Err(ConnectError(format!(
                 "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
                 provider.name

@@ -118,7 +118,7 @@ impl Session {
         p.requests += 1;
         p.cut = None;
         let mut guard = StreamGuard::new(request.tools);
-        let mut held = Holdback::new(!request.tools.is_empty());
+        let mut held = Holdback::new(request.tools);
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
             show_delta(delta, &mut held, front);

@@ -9,10 +9,18 @@ use std::borrow::Cow;
 const MAX_ID: usize = 64;
 
 /// An id as every server takes it: letters, digits, `_` and `-`, at most 64 of them. Another id
-/// becomes its usable beginning and a hash of the whole, so that two never become one.
+/// becomes its usable beginning and a hash of the whole, so that two never become one. The ids of
+/// Kimi K2 stay as they are: the model goes by them, and its servers take them.
 pub fn safe_id(id: &str) -> Cow<'_, str> {
     let usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !id.is_empty() && id.len() <= MAX_ID && id.chars().all(usable) {
+    let numbered = |rest: &str| {
+        let parts = rest.rsplit_once(':');
+        parts.is_some_and(|(name, number)| {
+            name.chars().all(usable) && number.chars().all(|c| c.is_ascii_digit())
+        })
+    };
+    let kimi = id.strip_prefix("functions.").is_some_and(numbered);
+    if !id.is_empty() && id.len() <= MAX_ID && (kimi || id.chars().all(usable)) {
         return Cow::Borrowed(id);
     }
     let hash = Sha256::digest(id.as_bytes());
@@ -86,6 +94,7 @@ mod tests {
     #[test]
     fn ids_fit_everywhere_and_stay_apart() {
         assert_eq!(safe_id("call_a-1"), "call_a-1");
+        assert_eq!(safe_id("functions.read:0"), "functions.read:0");
         let long = "x".repeat(400);
         for id in ["", "a.b", "a:b", "é", &long, &"x".repeat(401)] {
             let safe = safe_id(id);
