@@ -8,6 +8,7 @@ pub mod guard;
 pub mod input;
 pub mod open;
 pub mod record;
+mod repair;
 pub mod session;
 pub mod transcript;
 pub mod turn;

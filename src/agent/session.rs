@@ -5,16 +5,18 @@ use super::budget::Budget;
 use super::connect::Connection;
 use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
-use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
+use super::record::{self, Memory, Restored, SandboxRecord, ToolMode, TurnContext};
 use super::transcript::{Transcript, item_bytes};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::provider::Provider;
 use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
+use crate::model::{constrained, prompted};
 use crate::store::log::Log;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// One conversation with one model.
@@ -34,7 +36,13 @@ pub struct Session {
     pub(super) cancel: Cancel,
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
-    pub(super) repairs: u64,
+    pub(super) tool_mode: ToolMode,
+    /// The form of an answer in [`ToolMode::Constrained`].
+    pub(super) call_schema: Option<Value>,
+    /// Repaired calls by model and kind, over the whole session.
+    pub(super) repairs: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Those of the running turn.
+    pub(super) turn_repairs: BTreeMap<String, u64>,
     pub(super) actions: u64,
     pub(super) show_once: Vec<Item>,
     pub(super) log: Log,
@@ -45,7 +53,7 @@ pub struct Session {
     window_request: Option<u32>,
     sampling: Sampling,
     effort: Option<String>,
-    schema: Option<Value>,
+    pub(super) schema: Option<Value>,
     start_bytes: usize,
     last_state: Value,
 }
@@ -97,9 +105,6 @@ impl Session {
         } else {
             start.state.clone()
         };
-        let start_bytes = start.system.len()
-            + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
-            + start.opening.iter().map(item_bytes).sum::<usize>();
         let connection = parts.connection;
         let policy = parts.workbench.sandbox().policy();
         let info = SessionInfo {
@@ -137,7 +142,10 @@ impl Session {
             cancel: parts.cancel,
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
-            repairs: 0,
+            tool_mode: ToolMode::Native,
+            call_schema: None,
+            repairs: restored.memory.repairs,
+            turn_repairs: BTreeMap::new(),
             actions: 0,
             show_once: Vec::new(),
             log: parts.log,
@@ -148,9 +156,17 @@ impl Session {
             sampling: parts.sampling,
             effort: parts.effort,
             schema: parts.schema,
-            start_bytes,
+            start_bytes: 0,
             last_state: Value::Null,
         };
+        // The mode belongs to the model that it was found for.
+        let same = restored.context.is_some_and(|c| c.model == session.model);
+        let mode = match restored.memory.tool_mode {
+            _ if connection.prompted => ToolMode::Prompted,
+            mode if same => mode,
+            _ => ToolMode::Native,
+        };
+        session.set_tool_mode(mode);
         if resumed {
             for item in restored.added {
                 session.record_item(&item, true);
@@ -189,6 +205,9 @@ impl Session {
     /// Tells the front end what the session is.
     pub fn announce(&self, front: &mut dyn Frontend) {
         front.event(&Event::Session(Box::new(self.info.clone())));
+        if let Some(text) = self.mode_note() {
+            front.event(&Event::Note(text));
+        }
     }
 
     /// The file into which the middle of a long input went, and the text that stands for it.
@@ -241,10 +260,25 @@ impl Session {
             sampling: self.sampling.clone(),
             reasoning_effort: self.effort.as_deref(),
             cache_key: &self.info.id,
-            schema: self.schema.as_ref(),
+            schema: self.call_schema.as_ref().or(self.schema.as_ref()),
             local: self.provider.is_local(),
             extra: &self.provider.extra_body,
         }
+    }
+
+    /// Sends tools and reads calls in this way from now on.
+    pub(super) fn set_tool_mode(&mut self, mode: ToolMode) {
+        self.tool_mode = mode;
+        let start = &self.start;
+        let fixed = match mode {
+            ToolMode::Prompted if !start.tools.is_empty() => {
+                prompted::system_text(&start.system, &start.tools).len()
+            }
+            _ => start.system.len() + serde_json::to_string(&start.tools).map_or(0, |t| t.len()),
+        };
+        self.start_bytes = fixed + start.opening.iter().map(item_bytes).sum::<usize>();
+        self.call_schema =
+            (mode == ToolMode::Constrained).then(|| constrained::schema(&self.start.tools));
     }
 
     /// Makes sure that the next request fits, by eliding old results; an error when it cannot.
@@ -372,6 +406,8 @@ impl Session {
             harness: self.state.clone(),
             files: self.workbench.memory().clone(),
             usage: self.usage,
+            tool_mode: self.tool_mode,
+            repairs: self.repairs.clone(),
         };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {

@@ -7,12 +7,14 @@
 pub mod arguments;
 mod calls;
 pub mod chat;
+pub mod constrained;
 pub mod dialect;
 pub mod error;
 pub mod http;
 pub mod local;
 pub mod messages;
 pub mod ollama;
+pub mod prompted;
 pub mod provider;
 pub mod responses;
 pub mod sse;

@@ -1,0 +1,106 @@
+//! Calls held in shape by the server: each answer is a JSON object that a schema allows.
+//!
+//! For models too small to keep to any form of a call. Tools and history stay as they are, so the
+//! server's cache holds.
+
+use super::{CallKind, Finish, Reply, ToolCall, ToolSpec};
+use serde_json::{Value, json};
+
+/// The name under which the model ends the task.
+pub const ANSWER: &str = "final_answer";
+
+/// What the model is told once, when its answers begin to be held in shape.
+pub const HOW: &str = "From now on answer with one JSON object: {\"name\": TOOL, \"arguments\": {…}}. When the task is done, use the name final_answer with {\"text\": \"…\"}.";
+
+/// The schema of an answer: one of the tools with its arguments, or the final answer.
+pub fn schema(tools: &[ToolSpec]) -> Value {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let names = names.chain([ANSWER]).collect::<Vec<_>>();
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "enum": names},
+            "arguments": {"type": "object"},
+        },
+        "required": ["name", "arguments"],
+        "additionalProperties": false,
+    })
+}
+
+/// Turns the JSON text of a reply into its call or its final answer. False when the reply is
+/// nothing of the kind, or was cut.
+pub fn decode(reply: &mut Reply) -> bool {
+    let said = &mut reply.assistant;
+    if !said.calls.is_empty() || reply.finish != Finish::Stop {
+        return false;
+    }
+    let Ok(answer) = serde_json::from_str::<Value>(&said.text) else {
+        return false;
+    };
+    let Some(name) = answer.get("name").and_then(Value::as_str) else {
+        return false;
+    };
+    let arguments = answer.get("arguments").cloned().unwrap_or(json!({}));
+    if name == ANSWER {
+        let first = arguments.as_object().and_then(|a| a.values().next());
+        let text = first.and_then(Value::as_str).unwrap_or_default();
+        said.text = text.to_owned();
+        return true;
+    }
+    said.calls = vec![ToolCall {
+        id: String::new(),
+        name: name.to_owned(),
+        arguments: arguments.to_string(),
+        kind: CallKind::Function,
+        recovered: false,
+    }];
+    said.text.clear();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::arguments::tests::tools;
+    use crate::model::{Assistant, Timing};
+
+    fn decoded(text: &str, finish: Finish) -> Option<Assistant> {
+        let mut reply = Reply {
+            assistant: Assistant {
+                text: text.into(),
+                ..Assistant::default()
+            },
+            finish,
+            usage: None,
+            timing: Timing::default(),
+        };
+        decode(&mut reply).then_some(reply.assistant)
+    }
+
+    #[test]
+    fn an_answer_is_a_call_or_the_end() {
+        let call = decoded(
+            r#"{"name":"bash","arguments":{"command":"ls"}}"#,
+            Finish::Stop,
+        );
+        let call = call.expect("a call");
+        assert_eq!(call.calls[0].arguments, r#"{"command":"ls"}"#);
+        assert_eq!(call.text, "");
+        let end = decoded(
+            r#"{"name":"final_answer","arguments":{"text":"Done."}}"#,
+            Finish::Stop,
+        );
+        assert_eq!(end.expect("an answer").text, "Done.");
+        assert_eq!(
+            decoded(r#"{"name":"bash","arguments":{"#, Finish::Length),
+            None
+        );
+        assert_eq!(decoded("Done.", Finish::Stop), None);
+        let names = &schema(&tools())["properties"]["name"]["enum"];
+        assert!(
+            names
+                .as_array()
+                .is_some_and(|n| n.contains(&json!("bash")) && n.contains(&json!(ANSWER)))
+        );
+    }
+}
