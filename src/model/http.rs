@@ -15,6 +15,7 @@ mod side;
 mod tests;
 
 pub use classify::classify;
+pub(in crate::model) use classify::{is_bad_call, quoted_raw};
 pub use side::{get_json, post_json};
 
 use super::provider::Provider;

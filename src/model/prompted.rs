@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_written_into_the_history_is_read_from_a_reply() {
         let arguments =
-            r#"{"path":"a.rs","old":"if a < b {\n  \"x\"\n}","new":"</parameter>\n","all":true}"#;
+            r#"{"path":"a.rs","old":"if a < b {\n  \"x\"\n}","new":"y</parameter>\nz","all":true}"#;
         let text = call_text(&call("edit_file", arguments));
         let reply = Reply {
             assistant: Assistant {

@@ -1,6 +1,7 @@
 //! What an error object inside a stream means, on the `responses` and `messages` wires.
 
 use super::ModelError;
+use super::http::{is_bad_call, quoted_raw};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -67,6 +68,7 @@ pub(super) fn meaning(error: &Value) -> ModelError {
         .as_str()
         .or_else(|| text("message"))
         .map_or_else(|| error.to_string(), str::to_owned);
+    let raw = quoted_raw(&message);
     let message = one_line(&message);
     let detail = error.pointer("/details/error_code").and_then(Value::as_str);
     let names = [detail, text("code"), text("type")];
@@ -81,6 +83,9 @@ pub(super) fn meaning(error: &Value) -> ModelError {
             window: number("n_ctx").or_else(|| before(&lower, " maximum")),
             message,
         };
+    }
+    if is_bad_call(&lower) {
+        return ModelError::BadCall { raw, message };
     }
     let by_name = names
         .into_iter()
@@ -182,6 +187,15 @@ mod tests {
         assert_eq!(status(json!({"error": "it broke"})), (200, false, None));
         let llama = json!({"error": {"code": 500, "message": "x", "type": "server_error"}});
         assert_eq!(status(llama), (500, true, None));
+    }
+
+    #[test]
+    fn what_the_server_could_not_read_is_quoted() {
+        let gpt = json!({"error": {"code": 500, "message": "error parsing tool call: raw='{\"command\":\n\"ls\"}]', err=invalid character ']'"}});
+        let Some(ModelError::BadCall { raw, .. }) = in_event(&gpt) else {
+            panic!("a broken call");
+        };
+        assert_eq!(raw.as_deref(), Some("{\"command\":\n\"ls\"}]"));
     }
 
     #[test]

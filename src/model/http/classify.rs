@@ -98,7 +98,7 @@ pub fn classify(
     }
     // With 400 the server complains about the history that we sent, not about its model.
     let quoted = told.failed_generation.is_some();
-    if quoted || (status != 400 && (says(BAD_CALL) || invented_tool(&lower))) {
+    if quoted || (status != 400 && is_bad_call(&lower)) {
         return ModelError::BadCall {
             raw: told.failed_generation.or_else(|| quoted_raw(&told.message)),
             message,
@@ -205,6 +205,11 @@ impl Told {
     }
 }
 
+/// True for words, in lower case, of a server that could not read what its own model wrote.
+pub(in crate::model) fn is_bad_call(lower: &str) -> bool {
+    BAD_CALL.iter().any(|p| lower.contains(p)) || invented_tool(lower)
+}
+
 fn overflows(lower: &str) -> bool {
     OVERFLOW.iter().any(|p| lower.contains(p))
         || (lower.contains("input token count") && lower.contains("exceeds the maximum"))
@@ -227,7 +232,7 @@ fn invented_tool(lower: &str) -> bool {
 }
 
 /// The model's own text in `error parsing tool call: raw='…', err=…`.
-fn quoted_raw(message: &str) -> Option<String> {
+pub(in crate::model) fn quoted_raw(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("raw='")?;
     let raw = rest.rsplit_once("', err=").map_or(rest, |(raw, _)| raw);
     Some(raw.to_owned())
