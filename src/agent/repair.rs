@@ -19,8 +19,13 @@ use std::collections::VecDeque;
 
 /// How many items back a quoted call is looked for.
 const AROUND: usize = 8;
-/// So many broken calls in a row, and the server is asked to hold the answers in shape.
+/// So many broken calls in a row, or so many in a session that could not be run at all, and the
+/// server is asked to hold the answers in shape. A call that was repaired does not count: it cost
+/// no request, and large models are better off with their own form.
 const FAULTS: u32 = 2;
+const FAULTS_IN_ALL: u64 = 3;
+/// The kind under which the latter are counted.
+const NOT_RUN: &str = "not-run";
 
 impl Session {
     /// Looks for calls written as text, where the harness has tools and the server saw none.
@@ -75,7 +80,7 @@ impl Session {
                 p.corrected = true;
                 let text =
                     "the reply looks like a tool call that cannot be run; the model was told";
-                self.repaired("not-run", text.into(), front);
+                self.repaired(NOT_RUN, text.into(), front);
                 self.push_reply(reply.assistant.clone());
                 let items = self
                     .harness
@@ -264,7 +269,7 @@ impl Session {
         }
     }
 
-    /// One more call that could not be run. After the second in a row the answers are held in
+    /// One more call that could not be run. When that happens too often, the answers are held in
     /// shape, on servers that can do that.
     pub(super) fn one_more_fault(&mut self, p: &mut Progress, front: &mut dyn Frontend) {
         p.faults += 1;
@@ -274,13 +279,17 @@ impl Session {
             _ => false,
         };
         let free = self.tool_mode == ToolMode::Native && self.schema.is_none();
-        if p.faults < FAULTS || !can || !free || self.start.tools.is_empty() {
+        let counts = self.repairs.get(&self.model);
+        let in_all = counts.and_then(|kinds| kinds.get(NOT_RUN)).copied();
+        let often = p.faults >= FAULTS || in_all >= Some(FAULTS_IN_ALL);
+        if !often || !can || !free || self.start.tools.is_empty() {
             return;
         }
         self.set_tool_mode(ToolMode::Constrained);
         self.repaired(
             "constrained",
-            "calls went wrong twice in a row: answers are held in shape by a JSON schema from here on".into(),
+            "calls went wrong again: answers are held in shape by a JSON schema from here on"
+                .into(),
             front,
         );
         self.show_once.clear();

@@ -4,7 +4,7 @@
 //! server's cache holds.
 
 use super::{CallKind, Finish, Reply, ToolCall, ToolSpec};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The name under which the model ends the task.
 pub const ANSWER: &str = "final_answer";
@@ -12,19 +12,46 @@ pub const ANSWER: &str = "final_answer";
 /// What the model is told once, when its answers begin to be held in shape.
 pub const HOW: &str = "From now on answer with one JSON object: {\"name\": TOOL, \"arguments\": {…}}. When the task is done, use the name final_answer with {\"text\": \"…\"}.";
 
-/// The schema of an answer: one of the tools with its arguments, or the final answer.
+/// The schema of an answer: one of the tools with its own arguments, or the final answer.
 pub fn schema(tools: &[ToolSpec]) -> Value {
-    let names = tools.iter().map(|tool| tool.name.as_str());
-    let names = names.chain([ANSWER]).collect::<Vec<_>>();
-    json!({
+    let answer = json!({
         "type": "object",
-        "properties": {
-            "name": {"type": "string", "enum": names},
-            "arguments": {"type": "object"},
-        },
-        "required": ["name", "arguments"],
-        "additionalProperties": false,
-    })
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    });
+    let tools = tools
+        .iter()
+        .map(|tool| (tool.name.as_str(), outline(&tool.schema())));
+    let choices = tools.chain([(ANSWER, answer)]).map(|(name, arguments)| {
+        json!({
+            "type": "object",
+            "properties": {"name": {"const": name}, "arguments": arguments},
+            "required": ["name", "arguments"],
+            "additionalProperties": false,
+        })
+    });
+    json!({"anyOf": choices.collect::<Vec<_>>()})
+}
+
+/// A schema with nothing but what every server can turn into a grammar.
+fn outline(schema: &Value) -> Value {
+    let Some(object) = schema.as_object() else {
+        return json!({});
+    };
+    let mut out = Map::new();
+    for (key, value) in object {
+        let kept = match (key.as_str(), value) {
+            ("type" | "enum" | "required", _) => value.clone(),
+            ("items", _) => outline(value),
+            ("properties", Value::Object(inner)) => {
+                let inner = inner.iter().map(|(k, v)| (k.clone(), outline(v)));
+                Value::Object(inner.collect())
+            }
+            _ => continue,
+        };
+        out.insert(key.clone(), kept);
+    }
+    Value::Object(out)
 }
 
 /// Turns the JSON text of a reply into its call or its final answer. False when the reply is
@@ -96,11 +123,21 @@ mod tests {
             None
         );
         assert_eq!(decoded("Done.", Finish::Stop), None);
-        let names = &schema(&tools())["properties"]["name"]["enum"];
-        assert!(
-            names
-                .as_array()
-                .is_some_and(|n| n.contains(&json!("bash")) && n.contains(&json!(ANSWER)))
+        let schema = schema(&tools());
+        let choices = schema["anyOf"].as_array().expect("choices");
+        assert_eq!(choices.len(), tools().len() + 1);
+        assert_eq!(
+            choices[0]["properties"],
+            json!({
+                "name": {"const": "read_file"},
+                "arguments": {
+                    "type": "object",
+                    "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}},
+                    "required": ["path"],
+                },
+            })
         );
+        let end = &choices[choices.len() - 1]["properties"]["name"]["const"];
+        assert_eq!(end, ANSWER);
     }
 }
