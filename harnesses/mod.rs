@@ -11,7 +11,7 @@ pub mod minimal;
 pub mod native;
 pub mod qwen_code;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -78,8 +78,12 @@ pub trait Harness: Sync {
     /// What stands before the first word of the user. Made once, then frozen for the session and
     /// stored with it, so that a resumed session sends the same bytes.
     fn begin(&self, cx: &Context) -> Start;
-    /// The items of one message of the user.
-    fn user(&self, state: &mut State, input: &Input) -> Vec<Item>;
+    /// The items of one message of the user: by default one, the pictures before the words.
+    fn user(&self, _state: &mut State, input: &Input) -> Vec<Item> {
+        vec![Item::User {
+            content: format::user_parts(input),
+        }]
+    }
     /// What a whole reply asks for. `reply.assistant.calls` hold valid JSON under offered names.
     fn read(&self, state: &State, reply: &Reply) -> Step;
     /// The answers to everything that one reply asked for, in its order, then reminders. `room`
@@ -232,7 +236,7 @@ impl Input {
 /// What a harness remembers. Stored with the session whenever it changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// The plan as last set.
+    /// The plan as last set; kept by the agent loop.
     pub plan: Vec<PlanStep>,
     /// Counters under names of the harness's own choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

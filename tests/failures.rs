@@ -125,13 +125,17 @@ fn a_full_disk_under_the_answer_is_said() {
 
 #[test]
 fn a_closed_standard_output_is_said() {
-    let running = Agent::new()
-        .model(script![say("done").after(Duration::from_millis(300))])
-        .start(&["exec", "--skip-git-repo-check"], Some("hi"));
-    let mut running = running;
-    drop(running.child.stdout.take());
-    let run = running.finish();
-    expect_sentence(run, 1, "standard output");
+    for args in [
+        &["exec", "--skip-git-repo-check"][..],
+        &["exec", "--skip-git-repo-check", "--json"],
+    ] {
+        let mut running = Agent::new()
+            .model(script![say("done").after(Duration::from_millis(300))])
+            .start(args, Some("hi"));
+        drop(running.child.stdout.take());
+        let run = running.finish();
+        expect_sentence(run, 1, "standard output");
+    }
 }
 
 #[test]

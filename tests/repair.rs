@@ -7,6 +7,11 @@ use support::script::*;
 use support::server::Kind;
 use support::{Agent, HARNESSES, WIRES};
 
+/// A run without reminders: what is counted here are the requests that a broken call costs.
+fn agent() -> Agent {
+    Agent::new().config("harness_guidance = false\n")
+}
+
 const WITH_TOOLS: [&str; 3] = ["native", "qwen-code", "minimal"];
 
 /// The shell tool of a harness and its argument.
@@ -45,7 +50,7 @@ fn a_call_written_as_text() {
             let (name, arguments) = shell(harness, "echo hi > made.txt");
             let call = json!({"name": name, "arguments": arguments});
             let text = format!("I will create it.\n```json\n{call}\n```");
-            let run = Agent::new()
+            let run = agent()
                 .harness(harness)
                 .wire(wire)
                 .model(script![say(&text), say("finished")])
@@ -55,7 +60,7 @@ fn a_call_written_as_text() {
                 .expect_file("made.txt", "hi\n")
                 .expect_stderr("repaired calls of mock: bare-json 1");
             assert!(!run.stderr.contains("```"), "{harness}: {}", run.stderr);
-            Agent::new()
+            agent()
                 .harness(harness)
                 .wire(wire)
                 .args(["-c", "approval_policy=\"untrusted\""])
@@ -80,7 +85,7 @@ fn calls_in_the_tokens_of_their_family() {
         "[bash(command='echo hi > made.txt')]".into(),
         "<bash>\n<command>echo hi > made.txt</command>\n</bash>".into(),
     ] {
-        Agent::new()
+        agent()
             .harness("minimal")
             .model(script![say(&text), say("done")])
             .run("make it")
@@ -95,7 +100,7 @@ fn calls_in_the_tokens_of_their_family() {
 fn the_server_cannot_read_its_own_model() {
     let body = r#"{"error":"error parsing tool call: raw='{\"command\":\"ls -R', err=unexpected end of JSON input"}"#;
     for harness in HARNESSES {
-        let run = Agent::new()
+        let run = agent()
             .harness(harness)
             .wire("ollama")
             .model(script![
@@ -112,7 +117,7 @@ fn the_server_cannot_read_its_own_model() {
             run.request_text(2).contains("could not be read"),
             "{harness}"
         );
-        let run = Agent::new()
+        let run = agent()
             .harness(harness)
             .wire("ollama")
             .model(script![fail(500, body)])
@@ -123,7 +128,7 @@ fn the_server_cannot_read_its_own_model() {
     }
     // The same from llama-server, which says what it expected.
     let body = r#"{"error":{"code":500,"message":"The model produced output that does not match the expected peg-native format","type":"server_error"}}"#;
-    Agent::new()
+    agent()
         .model(script![
             fail(500, body),
             run("echo ok > ok.txt"),
@@ -139,7 +144,7 @@ fn the_server_cannot_read_its_own_model() {
 #[test]
 fn a_call_that_the_error_quotes_is_run() {
     let body = r#"{"error":"error parsing tool call: raw='{\"command\":\"echo ok > ok.txt\"}]', err=invalid character ']' after top-level value"}"#;
-    let run = Agent::new()
+    let run = agent()
         .harness("minimal")
         .wire("ollama")
         .model(script![fail(500, body), say("done")])
@@ -156,7 +161,7 @@ fn a_call_that_the_error_quotes_is_run() {
 fn a_patch_in_the_wrong_wrapper() {
     let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch";
     for wire in WIRES {
-        Agent::new()
+        agent()
             .harness("native")
             .wire(wire)
             .model(script![
@@ -176,7 +181,7 @@ fn an_edit_with_drifted_indentation() {
     let new = "    if x:\n        return 2";
     let once = "def f():\n\tif x:\n\t\treturn 1\n";
     for harness in WITH_TOOLS {
-        Agent::new()
+        agent()
             .harness(harness)
             .file("m.py", once)
             .model(script![read("m.py"), edit("m.py", old, new), say("done")])
@@ -184,7 +189,7 @@ fn an_edit_with_drifted_indentation() {
             .expect_exit(0)
             .expect_file("m.py", "def f():\n\tif x:\n\t\treturn 2\n");
         let twice = format!("{once}\n{}", once.replace("f()", "g()"));
-        let run = Agent::new()
+        let run = agent()
             .harness(harness)
             .file("m.py", &twice)
             .model(script![read("m.py"), edit("m.py", old, new), say("done")])
@@ -207,7 +212,7 @@ fn a_model_without_tools_is_prompted() {
             .iter()
             .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)));
         let call = xml(name, &arguments.collect::<Vec<_>>());
-        let run = Agent::new()
+        let run = agent()
             .harness(harness)
             .server_kind(Kind::OllamaWithoutTools)
             .wire_only("ollama")
@@ -253,7 +258,7 @@ fn a_model_without_tools_is_prompted() {
 fn tools_that_are_refused_go_into_the_prompt() {
     let body = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}"#;
     let call = xml("bash", &[("command", "echo hi > made.txt")]);
-    Agent::new()
+    agent()
         .harness("minimal")
         .server_kind(Kind::Vllm)
         .model(script![fail(400, body), say(&call), say("done")])
@@ -264,7 +269,7 @@ fn tools_that_are_refused_go_into_the_prompt() {
         .expect_request(1, |body| body["tools"].is_array())
         .expect_request(2, |body| body.get("tools").is_none())
         .expect_requests(3);
-    let run = Agent::new()
+    let run = agent()
         .harness("minimal")
         .server_kind(Kind::Vllm)
         .model(script![fail(400, body)])
@@ -284,7 +289,7 @@ fn answers_are_held_in_shape_after_two_faults() {
         let held = |name: &str, arguments: Value| {
             say(&json!({"name": name, "arguments": arguments}).to_string())
         };
-        let run = Agent::new()
+        let run = agent()
             .harness("minimal")
             .wire(wire)
             .model(script![
@@ -300,6 +305,12 @@ fn answers_are_held_in_shape_after_two_faults() {
             .expect_request(2, |body| schema(body).is_null())
             .expect_request(3, |body| {
                 let choices = schema(body)["anyOf"].clone();
+                let of_bash = |c: &Value| c["properties"]["name"]["const"] == "bash";
+                choices.as_array().is_some_and(|c| c.iter().any(of_bash))
+                    && !choices.to_string().contains("final_answer")
+            })
+            .expect_request(4, |body| {
+                let choices = schema(body)["anyOf"].clone();
                 let ends = |c: &Value| c["properties"]["name"]["const"] == "final_answer";
                 choices.as_array().is_some_and(|c| c.iter().any(ends))
             });
@@ -307,27 +318,26 @@ fn answers_are_held_in_shape_after_two_faults() {
     }
 }
 
-/// A reply that only announces a step is asked for it, once.
+/// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
     for harness in WITH_TOOLS {
-        let run = Agent::new()
+        let announce = || say("The file is there. Let me read it now.");
+        let done = Agent::new()
             .harness(harness)
-            .model(script![say("Let me check the file."), say("It is fine.")])
+            .file("a.py", "x = 1\n")
+            .model(script![run("ls"), announce(), say("It is fine.")])
             .run("check it")
             .expect_exit(0)
             .expect_stdout("It is fine.\n")
-            .expect_requests(2);
-        assert!(
-            run.request_text(2)
-                .contains("Call the tool now, or answer.")
-        );
+            .expect_requests(3);
+        assert!(done.request_text(3).contains("You announced a step"));
         Agent::new()
             .harness(harness)
-            .model(script![say("Let me check the file.")])
+            .model(script![run("ls"), announce()])
             .run("check it")
             .expect_exit(0)
-            .expect_requests(2);
+            .expect_requests(3);
     }
 }
 
@@ -339,7 +349,7 @@ fn the_only_file_of_that_name_is_named() {
             // It reads with the shell, which says what it found itself.
             continue;
         }
-        let run = Agent::new()
+        let run = agent()
             .harness(harness)
             .file("src/deep/habits.py", "x = 1\n")
             .model(script![read("tests/habits.py"), say("done")])
@@ -348,7 +358,7 @@ fn the_only_file_of_that_name_is_named() {
         let said = run.request_text(2);
         assert!(said.contains("src/deep/habits.py"), "{harness}: {said}");
     }
-    let run = Agent::new()
+    let run = agent()
         .harness("native")
         .file("src/deep/habits.py", "x = 1\n")
         .model(script![
@@ -364,7 +374,7 @@ fn the_only_file_of_that_name_is_named() {
 /// Paths with an addition are those that exist.
 #[test]
 fn a_path_with_an_addition_is_found() {
-    let run = Agent::new()
+    let run = agent()
         .harness("qwen-code")
         .file("src/a.py", "one\ntwo\nthree\n")
         .model(script![
@@ -487,7 +497,7 @@ fn two_calls_under_one_index_and_without_ids() {
             let stream = stream.iter().map(String::as_str).collect::<Vec<_>>();
             println!("{label}");
             // The strict server refuses a request whose calls and results do not pair up.
-            Agent::new()
+            agent()
                 .harness("minimal")
                 .wire(wire)
                 .model(script![raw(&stream), say("done")])
@@ -507,7 +517,7 @@ fn a_cut_call_is_not_run() {
     for wire in ["chat", "responses", "messages"] {
         let stream = stream(wire, &[(json!("c1"), "echo 1 > 1.txt")], true);
         let stream = stream.iter().map(String::as_str).collect::<Vec<_>>();
-        let run = Agent::new()
+        let run = agent()
             .harness("minimal")
             .wire(wire)
             .model(script![raw(&stream), say("done")])

@@ -4,13 +4,13 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, prompt, surface};
+use super::format::{left_out, prompt, step, surface};
 use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
 use crate::model::{CallKind, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
 use std::time::Duration;
 
-/// The harness for GPT models, and the general default.
+/// The harness for GPT models.
 pub struct Native;
 
 const SYSTEM: &str = include_str!("system.md");
@@ -47,7 +47,7 @@ impl Harness for Native {
     }
 
     fn about(&self) -> &'static str {
-        "Codex CLI: for GPT and gpt-oss models, and the general default"
+        "Codex CLI: for GPT and gpt-oss models"
     }
 
     fn begin(&self, cx: &Context) -> Start {
@@ -76,16 +76,11 @@ impl Harness for Native {
     }
 
     fn read(&self, _: &State, reply: &Reply) -> Step {
-        if reply.assistant.calls.is_empty() {
-            return Step::Done;
-        }
-        Step::Act(reply.assistant.calls.iter().map(action).collect())
+        step(reply, action)
     }
 
-    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter()
-            .map(|done| results::item(state, done, room))
-            .collect()
+    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| results::item(done, room)).collect()
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {

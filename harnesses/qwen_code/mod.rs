@@ -4,8 +4,8 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, surface, user_parts};
-use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::format::{left_out, step, surface};
+use super::{CallError, Context, Done, Harness, Item, Notice, Start, State, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{Action, Base, Pass, PlanStep, Replace, Shell, Unique, WriteRule};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Harness for QwenCode {
     }
 
     fn about(&self) -> &'static str {
-        "Qwen Code: for Qwen and QwQ models"
+        "Qwen Code: for Qwen and QwQ models, and for models of no known family"
     }
 
     fn begin(&self, cx: &Context) -> Start {
@@ -64,23 +64,12 @@ impl Harness for QwenCode {
         }
     }
 
-    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
-        vec![Item::User {
-            content: user_parts(input),
-        }]
-    }
-
     fn read(&self, _: &State, reply: &Reply) -> Step {
-        if reply.assistant.calls.is_empty() {
-            return Step::Done;
-        }
-        Step::Act(reply.assistant.calls.iter().map(action).collect())
+        step(reply, action)
     }
 
-    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter()
-            .map(|done| results::item(state, done, room))
-            .collect()
+    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| results::item(done, room)).collect()
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {

@@ -175,6 +175,24 @@ pub enum EndReason {
     Interrupted,
 }
 
+impl EndReason {
+    /// The sentence of a turn that did not end as it should; nothing for one that was done.
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            EndReason::Done => None,
+            EndReason::Interrupted => Some("interrupted".into()),
+            EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
+            EndReason::Failed(why) => Some(why.clone()),
+            EndReason::StepLimit(n) => Some(format!(
+                "the limit of {n} steps was reached before the task was done; raise max_steps to go on"
+            )),
+            EndReason::NoSandbox(why) => Some(format!(
+                "commands cannot be confined on this system ({why}) and nobody can be asked; use --sandbox danger-full-access only where that is safe"
+            )),
+        }
+    }
+}
+
 /// A question to the person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {

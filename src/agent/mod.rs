@@ -6,6 +6,7 @@ pub mod connect;
 pub mod event;
 pub mod guard;
 pub mod input;
+pub mod offline;
 pub mod open;
 pub mod record;
 mod repair;

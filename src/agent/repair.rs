@@ -4,7 +4,7 @@
 use super::event::{EndReason, Event, Frontend};
 use super::record::ToolMode;
 use super::session::Session;
-use super::turn::{Next, Progress, REQUERIES, clip};
+use super::turn::{Next, Progress, REQUERIES};
 use crate::harnesses::{CallError, Notice};
 use crate::model::arguments::settle;
 use crate::model::dialect::{self, Finding, Surroundings};
@@ -15,6 +15,7 @@ use crate::model::{
     constrained,
 };
 use crate::sandbox::Strength;
+use crate::words;
 use std::collections::VecDeque;
 
 /// How many items back a quoted call is looked for.
@@ -144,7 +145,7 @@ impl Session {
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                call.id = ToolCall::fresh_id();
             }
             for (at, more) in settled.more.into_iter().enumerate() {
                 queue.insert(at, more);
@@ -251,7 +252,7 @@ impl Session {
         front.event(&Event::Warning(format!(
             "the server takes no tools for {} ({}): they are described in the prompt from here on, so the whole prompt is read again",
             self.model,
-            clip(message, 200)
+            words::head(message, 200)
         )));
         self.set_tool_mode(ToolMode::Prompted);
         self.record_state();
@@ -300,29 +301,18 @@ impl Session {
         self.record_state();
     }
 
+    /// A step was taken, so the answers may end the task too.
+    pub(super) fn may_end(&mut self) {
+        if self.tool_mode == ToolMode::Constrained {
+            self.call_schema = Some(constrained::schema(&self.start.tools, true));
+        }
+    }
+
     /// Reads an answer that was held in shape.
     pub(super) fn decode_constrained(&self, reply: &mut Reply, p: &mut Progress) {
         if self.tool_mode == ToolMode::Constrained && constrained::decode(reply) {
             // The JSON of the answer was held back; its words are shown instead.
             p.held.clone_from(&reply.assistant.text);
         }
-    }
-
-    /// True for an answer that announces a step and takes none, the first time in a turn.
-    pub(super) fn only_announces(&self, reply: &Reply, p: &Progress) -> bool {
-        !self.start.tools.is_empty()
-            && !p.narrated
-            && reply.finish == Finish::Stop
-            && dialect::announces(&reply.assistant.text)
-    }
-
-    /// Asks once for the step that was announced.
-    pub(super) fn nudge_on(&mut self, assistant: Assistant, p: &mut Progress) -> Next {
-        p.narrated = true;
-        self.push_reply(assistant);
-        let nudge = Notice::Nudge("Call the tool now, or answer.".into());
-        let items = self.harness.notice(&mut self.state, &nudge);
-        self.push_all(items);
-        Next::Again
     }
 }

@@ -278,7 +278,7 @@ impl Session {
         };
         self.start_bytes = fixed + start.opening.iter().map(item_bytes).sum::<usize>();
         self.call_schema =
-            (mode == ToolMode::Constrained).then(|| constrained::schema(&self.start.tools));
+            (mode == ToolMode::Constrained).then(|| constrained::schema(&start.tools, false));
     }
 
     /// Makes sure that the next request fits, by eliding old results; an error when it cannot.

@@ -1,19 +1,20 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
+mod poor_replies;
+
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, StreamGuard};
+use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::session::Session;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
+use crate::model::arguments::runs_commands;
 use crate::model::dialect::{self, Holdback};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
 use std::time::Instant;
 
-/// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
-const EMPTY_REPLIES: u32 = 2;
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 pub(super) const REQUERIES: u32 = 3;
 /// The server read this much less than we sent: it cut the prompt.
@@ -24,21 +25,27 @@ const CUT_PROMPT: f64 = 0.6;
 pub(super) struct Progress {
     requests: u32,
     steps: u32,
-    pub(super) empty: u32,
+    empty: u32,
     pub(super) requeries: u32,
     overflows: u32,
     /// Why the last stream was cut.
-    cut: Option<&'static str>,
+    cut: Option<Cut>,
+    /// Replies in a row that held nothing but invalid calls.
+    invalid: u32,
+    /// An answer that the limit cut was gone on with.
+    went_on: bool,
+    /// What came before the limit.
+    first_part: Option<String>,
     /// The end of the reply's text that may have been markup, not shown yet.
     pub(super) held: String,
+    /// Whether what was done was checked.
+    check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
     pub(super) corrected: bool,
     /// Calls in a row that could not be run.
     pub(super) faults: u32,
-    /// The model was told once that it only announced a step.
-    pub(super) narrated: bool,
     /// Text that may be the answer if nothing better comes.
-    pub(super) last_text: String,
+    last_text: String,
 }
 
 /// What a step leaves to do.
@@ -124,7 +131,8 @@ impl Session {
         });
         p.requests += 1;
         p.cut = None;
-        let mut guard = StreamGuard::new(offered);
+        let limit = request.max_output_tokens;
+        let mut guard = StreamGuard::new(offered, limit);
         let mut held = Holdback::new(offered);
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
@@ -141,8 +149,13 @@ impl Session {
         ));
         self.log
             .debug(|| self.provider.wire.wire().body(&request).to_string());
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
+        let mut reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
             .inspect_err(|e| self.log.error(&e.to_string()))?;
+        // llama-server's `responses` ends a reply that the limit cut like any other.
+        let is_full = |u: Usage| u.output == u64::from(limit);
+        if reply.finish == Finish::Stop && reply.usage.is_some_and(is_full) {
+            reply.finish = Finish::Length;
+        }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.count(&reply, bytes, tokens, front);
@@ -242,7 +255,7 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
-            return self.empty_reply(p, front);
+            return self.empty_reply(&reply, p, front);
         }
         if !assistant.text.trim().is_empty() {
             p.last_text = assistant.text.clone();
@@ -264,61 +277,41 @@ impl Session {
                 Next::Again
             }
             Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
-            Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
-            Step::Done if self.only_announces(&reply, p) => self.nudge_on(reply.assistant, p),
-            Step::Done => {
-                self.push_reply(reply.assistant);
-                let reason = if p.last_text.trim().is_empty() {
-                    EndReason::NoAnswer
-                } else {
-                    EndReason::Done
-                };
-                Next::End(reason, p.last_text.clone())
-            }
+            Step::Done => self.finish(reply, p, front),
             Step::Act(actions) => {
                 self.state.counters.remove(harnesses::REQUERIES);
                 p.empty = 0;
                 p.requeries = 0;
+                p.first_part = None;
                 self.act(reply.assistant, actions, faults, notes, p, front)
             }
         }
     }
 
-    /// Nothing came: ask once more as it was, once with a nudge, then give up.
-    fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        p.empty += 1;
-        if p.empty > EMPTY_REPLIES {
-            return Next::End(EndReason::NoAnswer, String::new());
+    /// The model answers instead of acting.
+    fn finish(&mut self, reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if let Some(cut) = p.cut {
+            return self.cut_reply(reply.assistant, cut, p);
         }
-        front.event(&Event::Warning(
-            "the model gave no text and no call; asking again".into(),
-        ));
-        if p.empty == EMPTY_REPLIES {
-            let nudge = Notice::Nudge(
-                "Your last reply was empty. Call a tool now, or answer in a sentence.".into(),
-            );
-            self.show_once = self.harness.notice(&mut self.state, &nudge);
+        if reply.finish == Finish::Length
+            && let Some(next) = self.go_on(&reply.assistant, p, front)
+        {
+            return next;
         }
-        Next::Again
-    }
-
-    /// A reply that was cut because it repeated itself, and holds no call.
-    fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
-        p.requeries += 1;
-        if p.requeries > REQUERIES {
-            return Next::End(
-                EndReason::Failed(
-                    "the model repeats itself; try another model, or a higher temperature".into(),
-                ),
-                p.last_text.clone(),
-            );
+        if let Some(first) = p.first_part.take() {
+            p.last_text = poor_replies::joined(&first, &p.last_text);
         }
-        assistant.text = clip(&assistant.text, 400).to_owned();
-        self.push_reply(assistant);
-        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
-        let items = self.harness.notice(&mut self.state, &nudge);
-        self.push_all(items);
-        Next::Again
+        self.push_reply(reply.assistant);
+        if let Some(words) = self.reminder(p) {
+            self.tell(&words, front);
+            return Next::Again;
+        }
+        let reason = if p.last_text.trim().is_empty() {
+            EndReason::NoAnswer
+        } else {
+            EndReason::Done
+        };
+        Next::End(reason, p.last_text.clone())
     }
 
     /// Runs the actions of one reply and pushes their answers.
@@ -340,7 +333,7 @@ impl Session {
             .budget
             .result_bytes(self.prompt_bytes(&[]), actions.len());
         let mut done = Vec::new();
-        let mut end = None;
+        let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
@@ -355,16 +348,12 @@ impl Session {
                     });
                     Err(error)
                 }
-                Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((
-                        EndReason::Done,
-                        if answer.trim().is_empty() {
-                            text.clone()
-                        } else {
-                            answer.clone()
-                        },
-                    ));
-                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                Ok(finish @ Action::Finish { .. }) => {
+                    reminder = self.reminder(p);
+                    if reminder.is_none() && end.is_none() {
+                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                    }
+                    Ok((finish, Outcome::Finished))
                 }
                 Ok(action) => {
                     let recovered = call.as_ref().is_some_and(|c| c.recovered);
@@ -372,14 +361,26 @@ impl Session {
                         Some(_) => Outcome::Interrupted,
                         None => self.perform(&action, recovered, room, &mut end, front),
                     };
+                    p.check.record(&action, &outcome);
                     Ok((action, outcome))
                 }
             };
+            let mut notes = notes.get(at).cloned().unwrap_or_default();
+            if let Ok((_, outcome)) = &result {
+                notes.extend(guard::remark(outcome));
+            }
             done.push(Done {
                 call,
                 result,
-                notes: notes.get(at).cloned().unwrap_or_default(),
+                notes,
             });
+        }
+        // Errors of all calls, or `None` when one of them was valid.
+        let errors: Option<Vec<&CallError>> =
+            done.iter().map(|d| d.result.as_ref().err()).collect();
+        let last_error = errors.and_then(|e| e.last().copied());
+        if let Some(reason) = self.count_invalid(last_error, p) {
+            end.get_or_insert((reason, String::new()));
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_answers(items);
@@ -387,6 +388,10 @@ impl Session {
             self.one_more_fault(p, front);
         } else {
             p.faults = 0;
+            self.may_end();
+        }
+        if let Some(words) = reminder {
+            self.tell(&words, front);
         }
         self.record_state();
         if self.cancel.is_cancelled() {
@@ -402,6 +407,32 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What the model should be reminded of before it stops. Only on a local server, where a
+    /// request costs nothing and models are small, and only with `harness_guidance`.
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
+    }
+
+    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
+        front.event(&Event::Repaired {
+            kind: "reminder".into(),
+            text: "the model wants to stop early; it was reminded once".into(),
+        });
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(words.into()));
+        self.push_all(items);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -447,7 +478,8 @@ impl Session {
         }
         let lift = match self.approve(action, recovered, end, front) {
             Ok(lift) => lift,
-            Err(outcome) => {
+            Err(reason) => {
+                let outcome = Outcome::Refused { reason };
                 self.calls.record(action, &outcome);
                 self.report(action, &outcome, front);
                 return outcome;
@@ -498,14 +530,14 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so.
+    /// Asks the policy, and the person where the policy says so. The error says why not.
     fn approve(
         &mut self,
         action: &Action,
         recovered: bool,
         end: &mut Option<(EndReason, String)>,
         front: &mut dyn Frontend,
-    ) -> Result<Lift, Outcome> {
+    ) -> Result<Lift, String> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
@@ -516,15 +548,13 @@ impl Session {
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused {
-                reason: format!(
-                    "commands cannot be confined on this system ({why}), and nobody can be asked"
-                ),
-            });
+            return Err(format!(
+                "commands cannot be confined on this system ({why}), and nobody can be asked"
+            ));
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Refuse { reason } => return Err(reason),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
         let question = Question {
@@ -540,19 +570,13 @@ impl Session {
                 self.judge.remember(action);
                 Ok(lift)
             }
-            Answer::No(words) => Err(Outcome::Refused {
-                reason: match words {
-                    Some(words) => format!("the user said no: {words}"),
-                    None => {
-                        format!("not allowed: {reason}. Go on without it, or do it another way")
-                    }
-                },
-            }),
+            Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
+            Answer::No(None) => Err(format!(
+                "not allowed: {reason}. Go on without it, or do it another way"
+            )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused {
-                    reason: "the user stopped the turn here".into(),
-                })
+                Err("the user stopped the turn here".into())
             }
         }
     }
@@ -593,6 +617,14 @@ impl Session {
     }
 }
 
+/// The answer of a finish: its own words, or what the reply said beside it.
+fn final_answer(finish: &Action, beside: &str) -> String {
+    match finish {
+        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
+        _ => beside.to_owned(),
+    }
+}
+
 /// Passes a delta on to the front end, holding back what may be markup.
 fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
     match delta {
@@ -613,9 +645,4 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
     }
-}
-
-/// The first `most` bytes of `text`, cut between characters.
-pub(super) fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
 }

@@ -3,6 +3,7 @@
 use super::render::human::{strength_text, thousands};
 use super::render::sanitize::one_line;
 use crate::agent::session::Session;
+use crate::words::nearest;
 use std::fmt::Write;
 
 /// What a command leaves to do.
@@ -65,7 +66,7 @@ pub fn run(line: &str, session: &mut Session) -> Done {
     {
         Some(command) => (command.run)(session),
         None => {
-            let near = crate::config::keys::nearest(name, COMMANDS.iter().map(|c| c.name));
+            let near = nearest(name, COMMANDS.iter().map(|c| c.name));
             let near = near
                 .map(|n| format!("; did you mean /{n}?"))
                 .unwrap_or_default();

@@ -12,8 +12,9 @@ pub const ANSWER: &str = "final_answer";
 /// What the model is told once, when its answers begin to be held in shape.
 pub const HOW: &str = "From now on answer with one JSON object: {\"name\": TOOL, \"arguments\": {…}}. When the task is done, use the name final_answer with {\"text\": \"…\"}.";
 
-/// The schema of an answer: one of the tools with its own arguments, or the final answer.
-pub fn schema(tools: &[ToolSpec]) -> Value {
+/// The schema of an answer: one of the tools with its own arguments, or with `may_end` the final
+/// answer. A small model takes the way out when it is offered one before its first step.
+pub fn schema(tools: &[ToolSpec], may_end: bool) -> Value {
     let answer = json!({
         "type": "object",
         "properties": {"text": {"type": "string"}},
@@ -22,7 +23,8 @@ pub fn schema(tools: &[ToolSpec]) -> Value {
     let tools = tools
         .iter()
         .map(|tool| (tool.name.as_str(), outline(&tool.schema())));
-    let choices = tools.chain([(ANSWER, answer)]).map(|(name, arguments)| {
+    let end = may_end.then_some((ANSWER, answer));
+    let choices = tools.chain(end).map(|(name, arguments)| {
         json!({
             "type": "object",
             "properties": {"name": {"const": name}, "arguments": arguments},
@@ -123,7 +125,9 @@ mod tests {
             None
         );
         assert_eq!(decoded("Done.", Finish::Stop), None);
-        let schema = schema(&tools());
+        let before = schema(&tools(), false);
+        assert!(!before.to_string().contains(ANSWER));
+        let schema = schema(&tools(), true);
         let choices = schema["anyOf"].as_array().expect("choices");
         assert_eq!(choices.len(), tools().len() + 1);
         assert_eq!(

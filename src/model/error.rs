@@ -73,6 +73,14 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// A stream that is not what the API promises. [`ModelError::locate`] adds the address.
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        ModelError::Broken {
+            url: String::new(),
+            why: why.into(),
+        }
+    }
+
     /// True when the same request may succeed if it is sent again.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -107,7 +115,7 @@ impl ModelError {
 }
 
 /// A used-up quota comes as 429, and some refusals of llama.cpp as 500, but no wait mends them.
-fn is_hopeless(message: &str) -> bool {
+pub(super) fn is_hopeless(message: &str) -> bool {
     const WORDS: &[&str] = &[
         "insufficient_quota",
         "credit_balance_exhausted",

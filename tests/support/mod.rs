@@ -39,6 +39,7 @@ pub struct Agent {
     kind: Kind,
     window: u32,
     config: String,
+    tracer: Vec<String>,
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Option<Vec<u8>>,
@@ -61,6 +62,7 @@ impl Agent {
             kind: Kind::LlamaServer,
             window: 32_768,
             config: String::new(),
+            tracer: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
             stdin: None,
@@ -122,6 +124,12 @@ impl Agent {
     /// More lines of the config file, put after the standard ones.
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
+        self
+    }
+
+    /// Starts the binary through another program, which gets it as its last arguments.
+    pub fn under<const N: usize>(mut self, tracer: [&str; N]) -> Self {
+        self.tracer = tracer.map(String::from).to_vec();
         self
     }
 
@@ -202,7 +210,15 @@ impl Agent {
             (None, None) => Input::Nothing,
         };
         Running::spawn(
-            self.home, server, subcommand, &self.args, prompt, input, &self.env, self.limit,
+            self.home,
+            server,
+            &self.tracer,
+            subcommand,
+            &self.args,
+            prompt,
+            input,
+            &self.env,
+            self.limit,
         )
     }
 }
@@ -243,6 +259,7 @@ impl Running {
     fn spawn(
         home: TempDir,
         server: Server,
+        tracer: &[String],
         subcommand: &[&str],
         args: &[String],
         prompt: Option<&str>,
@@ -250,7 +267,15 @@ impl Running {
         env: &[(String, String)],
         limit: Duration,
     ) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_interpreter"));
+        let binary = env!("CARGO_BIN_EXE_interpreter");
+        let mut command = match tracer.split_first() {
+            Some((tracer, words)) => {
+                let mut command = Command::new(tracer);
+                command.args(words).arg(binary);
+                command
+            }
+            None => Command::new(binary),
+        };
         command
             .args(subcommand)
             .args(args)
@@ -457,6 +482,7 @@ impl Run {
         Running::spawn(
             self.home,
             self.server,
+            &[],
             subcommand,
             &[],
             prompt,

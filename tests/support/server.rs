@@ -157,10 +157,14 @@ impl Server {
                 200,
                 json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]}),
             ),
-            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (
-                404,
-                json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
-            ),
+            (Kind::Ollama, "/api/show")
+                if !matches!(body["model"].as_str(), Some("mock" | "mock:cloud")) =>
+            {
+                (
+                    404,
+                    json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
+                )
+            }
             (Kind::Ollama, "/api/show") => (
                 200,
                 json!({"capabilities": tools, "details": {"family": "mock"},
@@ -335,10 +339,10 @@ fn chat(
     }
     out.push(chunk(
         json!({}),
-        json!(if calls.is_empty() {
-            "stop"
-        } else {
-            "tool_calls"
+        json!(match (step.full, calls.is_empty()) {
+            (true, _) => "length",
+            (_, true) => "stop",
+            (_, false) => "tool_calls",
         }),
     ));
     out.push(data(&json!({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output, "prompt_tokens_details": {"cached_tokens": cached}}})));
@@ -378,7 +382,11 @@ fn responses(
             &json!({"type": "response.output_item.done", "output_index": index, "item": item}),
         ));
     }
-    out.push(event(&json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": items,
+    let (status, why) = match step.full {
+        true => ("incomplete", json!({"reason": "max_output_tokens"})),
+        false => ("completed", Value::Null),
+    };
+    out.push(event(&json!({"type": format!("response.{status}"), "response": {"id": "r", "status": status, "incomplete_details": why, "output": items,
         "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0}}}})));
     out
 }
@@ -436,10 +444,10 @@ fn messages(
             &mut out,
         );
     }
-    let stop = if calls.is_empty() {
-        "end_turn"
-    } else {
-        "tool_use"
+    let stop = match (step.full, calls.is_empty()) {
+        (true, _) => "max_tokens",
+        (_, true) => "end_turn",
+        (_, false) => "tool_use",
     };
     out.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})));
     out.push(event(&json!({"type": "message_stop"})));
@@ -475,7 +483,7 @@ fn ollama(
     }
     out.push(format!(
         "{}\n",
-        json!({"model": "mock", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+        json!({"model": "mock", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": if step.full { "length" } else { "stop" },
             "prompt_eval_count": prompt, "eval_count": output, "prompt_eval_duration": 1_000_000, "eval_duration": 1_000_000})
     ));
     out

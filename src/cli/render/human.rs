@@ -4,7 +4,6 @@ use super::sanitize::{one_line, sanitize};
 use super::{Theme, diff};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::sandbox::{Mode, Strength};
-use crate::serve::exec_json::failure;
 use crate::tools::action::{Action, Outcome, PlanStep, ShellStatus, StepStatus};
 use std::io::Write;
 use std::time::Duration;
@@ -238,7 +237,7 @@ impl<W: Write> Human<W> {
             self.flush_pending();
         }
         self.pending.clear();
-        if let Some(message) = failure(&end.reason) {
+        if let Some(message) = end.reason.failure() {
             let style = if end.reason == EndReason::Interrupted {
                 t.warn
             } else {

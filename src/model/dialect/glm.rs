@@ -31,7 +31,7 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
         let at = eat(text, at, VALUE_END).unwrap_or(at);
         let pairs = eat(text, at, KEY).is_some();
         let alone = eat(text, at, CLOSE).is_some() || after(text, at).trim().is_empty();
-        if !pairs && !(alone && names::resolve(name, cx.tools).is_some()) {
+        if !(pairs || alone && names::resolve(name, cx.tools).is_some()) {
             continue;
         }
         let close = next_of(text, at, &[CLOSE, OPEN]).map(|(close, _)| close);

@@ -199,11 +199,8 @@ impl Holdback {
                     true
                 }
                 None => {
-                    let mut from = self.held.len().saturating_sub(ends.longest());
-                    while !self.held.is_char_boundary(from) {
-                        from -= 1;
-                    }
-                    *seen = from.max(*seen);
+                    let from = self.held.len().saturating_sub(ends.longest());
+                    *seen = self.held.floor_char_boundary(from).max(*seen);
                     false
                 }
             },
@@ -275,11 +272,8 @@ impl Holdback {
             }
             None => {
                 // Only the beginning of a closing tag can still matter.
-                let mut keep = self.held.len().saturating_sub(16);
-                while !self.held.is_char_boundary(keep) {
-                    keep -= 1;
-                }
-                self.held.drain(..keep);
+                let keep = self.held.len().saturating_sub(16);
+                self.held.drain(..self.held.floor_char_boundary(keep));
                 false
             }
         }

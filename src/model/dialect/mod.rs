@@ -377,7 +377,7 @@ fn gather(text: &str, cx: &Cx) -> Option<Group> {
 
 fn settle(call: &Written, tools: &[ToolSpec]) -> Settled {
     let call = ToolCall {
-        id: call.id.clone().unwrap_or_else(arguments::new_id),
+        id: call.id.clone().unwrap_or_else(ToolCall::fresh_id),
         name: call.name.clone(),
         arguments: call.arguments.clone(),
         kind: CallKind::Function,

@@ -200,17 +200,19 @@ impl Literals<'_> {
 fn escape(chars: &mut std::str::CharIndices, out: &mut String) -> Option<()> {
     let (_, c) = chars.next()?;
     let digits = match c {
-        '\n' => return Some(()),
-        'n' => return Some(out.push('\n')),
-        't' => return Some(out.push('\t')),
-        'r' => return Some(out.push('\r')),
-        '\\' | '\'' | '"' => return Some(out.push(c)),
         'x' => 2,
         'u' => 4,
         'U' => 8,
         c => {
-            out.push('\\');
-            return Some(out.push(c));
+            match c {
+                '\n' => {}
+                'n' => out.push('\n'),
+                't' => out.push('\t'),
+                'r' => out.push('\r'),
+                '\\' | '\'' | '"' => out.push(c),
+                c => out.extend(['\\', c]),
+            }
+            return Some(());
         }
     };
     let mut code = 0;
@@ -218,5 +220,6 @@ fn escape(chars: &mut std::str::CharIndices, out: &mut String) -> Option<()> {
         let (_, digit) = chars.next()?;
         code = code * 16 + digit.to_digit(16)?;
     }
-    Some(out.push(char::from_u32(code)?))
+    out.push(char::from_u32(code)?);
+    Some(())
 }

@@ -35,7 +35,7 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
     }
     let end = position::skip_noise(text, end, spot.fenced);
     let last = after(text, end).trim().is_empty();
-    (last && !calls.is_empty()).then(|| Piece {
+    (last && !calls.is_empty()).then_some(Piece {
         span: spot.start..end,
         calls,
         trouble: None,
@@ -83,7 +83,7 @@ fn block(text: &str, at: usize, tag: &str, keys: &[&str]) -> Option<(Map<String,
         let end_tag = format!("</{key}>");
         let goes_on = |end: usize| {
             let next = |key: &&str| eat(text, end, &format!("<{key}>")).is_some();
-            eat(text, end, &close).is_some() || keys.iter().any(|k| next(k))
+            eat(text, end, &close).is_some() || keys.iter().any(next)
         };
         let (length, end) = after(text, start)
             .match_indices(&end_tag)

@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn ollama_is_asked_for_what_the_session_needs() {
-        // O01: trained for 131072, loaded with 4096.
+        // Trained for 131072, loaded with 4096.
         let info = ModelInfo {
             trained_window: Some(131_072),
             loaded_window: Some(4096),
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_config_wins_then_the_models_own_parameter() {
-        // O02: num_ctx 32768 in the Modelfile, trained for 262144.
+        // num_ctx 32768 in the Modelfile, trained for 262144.
         let info = ModelInfo {
             configured_window: Some(32_768),
             ..qwen30(Some(32_768))
