@@ -5,6 +5,7 @@
 //! It translates and nothing else: no input or output, no clock, no wire. Only this file names a
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
+mod compact;
 pub mod format;
 pub mod mini_swe_agent;
 pub mod minimal;
@@ -16,6 +17,7 @@ pub(crate) mod tests;
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
 use crate::tools::action::{Action, Outcome, PlanStep};
+pub use compact::{CompactPlan, Facts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -91,6 +93,10 @@ pub trait Harness: Sync {
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item>;
     /// How something that happened by itself is told to the model.
     fn notice(&self, state: &mut State, notice: &Notice) -> Vec<Item>;
+    /// How it asks for a summary and lays out the conversation that takes the place of the old one.
+    fn compact(&self, _cx: &Context) -> CompactPlan {
+        CompactPlan::general(!self.reads_text())
+    }
     /// The final answer, when the results just made have ended the turn; asked after
     /// [`Harness::results`].
     fn is_over(&self, _state: &State) -> Option<String> {

@@ -5,7 +5,9 @@ mod results;
 
 use super::format::args::{self, Args};
 use super::format::{left_out, prompt, step, surface};
-use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::{
+    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
+};
 use crate::model::{CallKind, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
 use std::time::Duration;
@@ -23,6 +25,9 @@ const YIELD: (u64, u64, u64) = (10_000, 250, 30_000);
 const POLL: (u64, u64, u64) = (10_000, 5_000, 300_000);
 /// What a terminal sends for Ctrl-C.
 const INTERRUPT: &str = "\u{3}";
+
+/// What a model is asked before its conversation is cut.
+const HAND_OVER: &str = "The context is nearly full and another model will take over. Do not call a tool now. Write the notes that it needs, in plain text and at most {words} words: where the work stands and what was decided, what the user wants to be kept to, which files, commands and results matter, and what is left to do, step by step.";
 
 const LEFT_OUT: &[(&str, &str)] = &[
     (
@@ -92,6 +97,17 @@ impl Harness for Native {
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::Developer { text }]
+    }
+
+    fn compact(&self, _: &Context) -> CompactPlan {
+        CompactPlan {
+            ask: HAND_OVER.into(),
+            element: None,
+            lead: "Another model worked on this task before you and left these notes. Build on them instead of doing its work again:",
+            acknowledge: None,
+            go_on: None,
+            keeps_words: true,
+        }
     }
 }
 

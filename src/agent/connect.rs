@@ -49,6 +49,8 @@ pub struct Wish {
     pub resumed: Option<(String, String)>,
     /// The harness needs no tool calls, so a model without them will do.
     pub without_tools: bool,
+    /// Models whose own harness needs no tool calls.
+    pub text_models: Vec<String>,
 }
 
 /// Finds the provider, the model and the window.
@@ -101,7 +103,8 @@ pub fn connect(
             provider.name
         )));
     }
-    let toolless = info.tools == Some(false) && !wish.without_tools;
+    let wanted = !wish.without_tools && !wish.text_models.contains(&model);
+    let toolless = info.tools == Some(false) && wanted;
     // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
     // writes them into the prompt.
     let drops = [LocalServer::Ollama, LocalServer::LlamaServer];
@@ -122,6 +125,7 @@ pub fn connect(
     } else {
         NEED.1
     };
+    let info = with_room(&provider, info, config, cancel, front)?;
     let window = local::window(
         &provider,
         Some(&info),
@@ -139,6 +143,48 @@ pub fn connect(
         window,
         prompted,
     })
+}
+
+/// Has LM Studio load the model with a larger window, where the one it has is too small. A person is
+/// asked first; where there is none, it is done and said.
+fn with_room(
+    provider: &Provider,
+    info: ModelInfo,
+    config: &Config,
+    cancel: &Cancel,
+    front: &mut dyn Frontend,
+) -> Result<ModelInfo, ConnectError> {
+    let configured = *config.model_context_window;
+    let Some(tokens) = local::to_load(provider, &info, configured, NEED.0, local::free_memory())
+    else {
+        return Ok(info);
+    };
+    let now = match info.loaded_window {
+        Some(window) => format!("has {} loaded with a window of {window} tokens", info.id),
+        None => format!("has not loaded {}", info.id),
+    };
+    let name = &provider.name;
+    let agreed = !front.interactive()
+        || front.confirm(&format!(
+            "{name} {now}; may it be loaded with {tokens}, which this session needs?"
+        ));
+    if !agreed {
+        return Ok(info);
+    }
+    front.event(&Event::Note(format!(
+        "{name} {now}; loading it with {tokens}, once"
+    )));
+    match local::load(provider, &info, tokens, cancel) {
+        Ok(loaded) => Ok(loaded),
+        Err(crate::model::ModelError::Interrupted) => Err(ConnectError("interrupted".into())),
+        Err(error) => {
+            front.event(&Event::Warning(format!(
+                "{name} did not load {} with a larger window ({error}); try `lms load {} --context-length {tokens}`",
+                info.id, info.id
+            )));
+            Ok(info)
+        }
+    }
 }
 
 /// A model that was named: on this command line, in the resumed session, in the config. A resumed

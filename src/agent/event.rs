@@ -110,6 +110,17 @@ pub enum Event {
         /// Estimated tokens after.
         after: u64,
     },
+    /// The conversation was summarised and begins anew.
+    Compacted {
+        /// Estimated tokens before.
+        before: u64,
+        /// Estimated tokens after.
+        after: u64,
+        /// What stands for the old conversation.
+        summary: String,
+        /// The model wrote it; otherwise it is a list of the last steps.
+        written: bool,
+    },
     /// The turn is over.
     TurnDone(TurnEnd),
 }
@@ -227,6 +238,10 @@ pub trait Frontend {
     fn event(&mut self, event: &Event);
     /// May this be done? A front end without a person answers [`Answer::No`].
     fn ask(&mut self, question: &Question) -> Answer;
+    /// Puts a plain yes-or-no question to the person. Asked only where there is one.
+    fn confirm(&mut self, _question: &str) -> bool {
+        false
+    }
     /// True when a person can be asked.
     fn interactive(&self) -> bool;
 }

@@ -2,7 +2,9 @@
 
 pub mod approval;
 pub mod budget;
+pub mod compact;
 pub mod connect;
+pub mod context;
 pub mod event;
 pub mod guard;
 pub mod input;
@@ -10,6 +12,8 @@ pub mod offline;
 pub mod open;
 pub mod record;
 mod repair;
+pub mod reports;
 pub mod session;
+pub mod tokens;
 pub mod transcript;
 pub mod turn;

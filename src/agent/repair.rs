@@ -79,6 +79,7 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
+                self.faults += 1;
                 let text =
                     "the reply looks like a tool call that cannot be run; the model was told";
                 self.repaired(NOT_RUN, text.into(), front);
@@ -193,6 +194,7 @@ impl Session {
             return self.read_reply(reply, p, front);
         }
         p.requeries += 1;
+        self.faults += 1;
         if p.requeries >= REQUERIES {
             let error = ModelError::BadCall { raw, message };
             return Next::End(EndReason::Failed(error.to_string()), String::new());
@@ -211,7 +213,8 @@ impl Session {
 
     /// Counts a repair and shows it.
     fn repaired(&mut self, kind: &str, text: String, front: &mut dyn Frontend) {
-        let of_model = self.repairs.entry(self.model.clone()).or_default();
+        self.repairs += 1;
+        let of_model = self.repair_kinds.entry(self.model.clone()).or_default();
         *of_model.entry(kind.into()).or_default() += 1;
         *self.turn_repairs.entry(kind.into()).or_default() += 1;
         front.event(&Event::Repaired {
@@ -229,7 +232,7 @@ impl Session {
         let kinds = turn.iter().map(|(kind, n)| format!("{kind} {n}"));
         let kinds = kinds.collect::<Vec<_>>().join(", ");
         let all = self
-            .repairs
+            .repair_kinds
             .get(&self.model)
             .map_or(0, |k| k.values().sum());
         front.event(&Event::Note(format!(
@@ -280,7 +283,7 @@ impl Session {
             _ => false,
         };
         let free = self.tool_mode == ToolMode::Native && self.schema.is_none();
-        let counts = self.repairs.get(&self.model);
+        let counts = self.repair_kinds.get(&self.model);
         let in_all = counts.and_then(|kinds| kinds.get(NOT_RUN)).copied();
         let often = p.faults >= FAULTS || in_all >= Some(FAULTS_IN_ALL);
         if !often || !can || !free || self.start.tools.is_empty() {

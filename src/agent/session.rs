@@ -6,18 +6,24 @@ use super::connect::Connection;
 use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
 use super::record::{self, Memory, Restored, SandboxRecord, ToolMode, TurnContext};
-use super::transcript::{Transcript, item_bytes};
+use super::reports::Reports;
+use super::tokens::{Counter, Size};
+use super::transcript::{Mark, Transcript, item_size};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
-use crate::model::provider::Provider;
-use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
-use crate::model::{constrained, prompted};
+use crate::model::provider::{LocalServer, Provider};
+use crate::model::{Assistant, Item, Request, Sampling, Usage};
+use crate::model::{constrained, local, prompted};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// A count is asked for when the estimate is within this part of the window from the limit.
+const NEAR_LIMIT: u32 = 10;
 
 /// One conversation with one model.
 pub struct Session {
@@ -39,22 +45,36 @@ pub struct Session {
     pub(super) tool_mode: ToolMode,
     /// The form of an answer in [`ToolMode::Constrained`].
     pub(super) call_schema: Option<Value>,
+    pub(super) repairs: u64,
     /// Repaired calls by model and kind, over the whole session.
-    pub(super) repairs: BTreeMap<String, BTreeMap<String, u64>>,
+    pub(super) repair_kinds: BTreeMap<String, BTreeMap<String, u64>>,
     /// Those of the running turn.
     pub(super) turn_repairs: BTreeMap<String, u64>,
+    pub(super) requests: u64,
+    pub(super) steps: u64,
+    pub(super) faults: u64,
     pub(super) actions: u64,
     pub(super) show_once: Vec<Item>,
     pub(super) log: Log,
     /// The first trouble of the session's file in this turn; said once.
     pub(super) store_trouble: Option<String>,
+    /// Judges the counts that the server reports.
+    pub(super) reports: Reports,
+    /// The user knows that the cache was lost.
+    pub(super) told_cold: bool,
+    /// Requests for summaries so far.
+    pub(super) summaries: u32,
+    /// The number of the reply before which the last summary was made.
+    pub(super) summarised_at: Option<u64>,
+    pub(super) next_reply: u64,
+    /// The server counts a prompt before it is sent.
+    can_count: bool,
+    learnt: ModelFile,
     store: Option<Writer>,
-    next_reply: u64,
     window_request: Option<u32>,
     sampling: Sampling,
     effort: Option<String>,
     pub(super) schema: Option<Value>,
-    start_bytes: usize,
     last_state: Value,
 }
 
@@ -76,6 +96,8 @@ pub struct Parts {
     pub cancel: Cancel,
     /// The session's file; `None` for one that is not kept.
     pub store: Option<Writer>,
+    /// Where what is learnt about models is kept.
+    pub learnt: ModelFile,
     /// Errors and sizes.
     pub log: Log,
     /// A stored session to go on with.
@@ -92,6 +114,19 @@ pub struct Parts {
     pub schema: Option<Value>,
 }
 
+/// How often things happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests that asked the model for a reply.
+    pub requests: u64,
+    /// Replies with at least one action.
+    pub steps: u64,
+    /// Calls that were repaired or taken from text.
+    pub repairs: u64,
+    /// Calls that could not be understood, and replies that had to be asked for again.
+    pub faults: u64,
+}
+
 impl Session {
     /// Puts a session together and writes its beginning down.
     pub fn new(parts: Parts) -> Self {
@@ -106,6 +141,10 @@ impl Session {
             start.state.clone()
         };
         let connection = parts.connection;
+        let known = parts.learnt.get(&connection.model);
+        let known = known.and_then(|entry| serde_json::from_value(entry).ok());
+        let counter = Counter::new(fixed_size(&start), known);
+        let counting = [Some(LocalServer::LlamaServer), Some(LocalServer::Vllm)];
         let policy = parts.workbench.sandbox().policy();
         let info = SessionInfo {
             id: parts.id,
@@ -127,7 +166,13 @@ impl Session {
         let mut workbench = parts.workbench;
         workbench.set_memory(restored.memory.files);
         let mut session = Session {
-            budget: Budget::new(connection.window.tokens, parts.result_limit),
+            budget: Budget::of(connection.window.tokens, parts.result_limit, counter),
+            reports: Reports::new(connection.provider.local == Some(LocalServer::LlamaServer)),
+            told_cold: false,
+            summaries: 0,
+            summarised_at: None,
+            can_count: counting.contains(&connection.provider.local),
+            learnt: parts.learnt,
             info,
             provider: connection.provider,
             model: connection.model,
@@ -144,8 +189,12 @@ impl Session {
             usage: restored.memory.usage,
             tool_mode: ToolMode::Native,
             call_schema: None,
-            repairs: restored.memory.repairs,
+            repairs: 0,
+            repair_kinds: restored.memory.repairs,
             turn_repairs: BTreeMap::new(),
+            requests: 0,
+            steps: 0,
+            faults: 0,
             actions: 0,
             show_once: Vec::new(),
             log: parts.log,
@@ -156,7 +205,6 @@ impl Session {
             sampling: parts.sampling,
             effort: parts.effort,
             schema: parts.schema,
-            start_bytes: 0,
             last_state: Value::Null,
         };
         // The mode belongs to the model that it was found for.
@@ -166,10 +214,12 @@ impl Session {
             mode if same => mode,
             _ => ToolMode::Native,
         };
-        session.set_tool_mode(mode);
+        if mode != ToolMode::Native {
+            session.set_tool_mode(mode);
+        }
         if resumed {
             for item in restored.added {
-                session.record_item(&item, true);
+                session.record_item(&item, Mark::Answer);
             }
         } else {
             session.record_beginning();
@@ -197,6 +247,16 @@ impl Session {
         self.usage
     }
 
+    /// What happened since the session was opened.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            requests: self.requests,
+            steps: self.steps,
+            repairs: self.repairs,
+            faults: self.faults,
+        }
+    }
+
     /// The stop flag.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
@@ -217,17 +277,14 @@ impl Session {
 
     /// Adds items at the end, on disk first.
     pub(super) fn push_all(&mut self, items: Vec<Item>) {
-        for item in items {
-            self.record_item(&item, false);
-            self.transcript.push(item);
-        }
+        self.push_marked(items, Mark::Plain);
     }
 
-    /// Adds the answers to what the model did, on disk first.
-    pub(super) fn push_answers(&mut self, items: Vec<Item>) {
+    /// Adds items of one kind at the end, on disk first.
+    pub(super) fn push_marked(&mut self, items: Vec<Item>, mark: Mark) {
         for item in items {
-            self.record_item(&item, true);
-            self.transcript.push_answer(item);
+            self.record_item(&item, mark);
+            self.transcript.push(item, mark);
         }
     }
 
@@ -237,9 +294,28 @@ impl Session {
         self.next_reply += 1;
     }
 
-    /// Bytes of the prompt that the next request would have.
-    pub(super) fn prompt_bytes(&self, show: &[Item]) -> usize {
-        self.start_bytes + self.transcript.bytes() + show.iter().map(item_bytes).sum::<usize>()
+    /// What the next prompt has after its fixed beginning.
+    pub(super) fn rest(&self, show: &[Item]) -> Size {
+        self.transcript.size() + show.iter().map(item_size).sum()
+    }
+
+    /// True when the next request fits. Where the estimate is near the limit, a server that can
+    /// count is asked once.
+    pub(super) fn fits_exactly(&mut self, show: &[Item]) -> bool {
+        let rest = self.rest(show);
+        let near = u64::from(self.budget.window() / NEAR_LIMIT);
+        if self.can_count && self.budget.free(rest).unsigned_abs() <= near {
+            let mut request = self.request(show, self.budget.reply_limit(rest));
+            let prompted = self.prompted(&request);
+            if let Some(prompted) = &prompted {
+                prompted.put_into(&mut request);
+            }
+            match local::count(&self.provider, &request, &self.cancel) {
+                Some(tokens) => self.budget.learn(rest, tokens),
+                None => self.can_count = false,
+            }
+        }
+        self.budget.fits(rest)
     }
 
     /// The next request.
@@ -269,64 +345,15 @@ impl Session {
     /// Sends tools and reads calls in this way from now on.
     pub(super) fn set_tool_mode(&mut self, mode: ToolMode) {
         self.tool_mode = mode;
-        let start = &self.start;
-        let fixed = match mode {
-            ToolMode::Prompted if !start.tools.is_empty() => {
-                prompted::system_text(&start.system, &start.tools).len()
-            }
-            _ => start.system.len() + serde_json::to_string(&start.tools).map_or(0, |t| t.len()),
-        };
-        self.start_bytes = fixed + start.opening.iter().map(item_bytes).sum::<usize>();
+        let tools = &self.start.tools;
         self.call_schema =
-            (mode == ToolMode::Constrained).then(|| constrained::schema(&start.tools, false));
-    }
-
-    /// Makes sure that the next request fits, by eliding old results; an error when it cannot.
-    pub(super) fn make_room(
-        &mut self,
-        show: &[Item],
-        front: &mut dyn Frontend,
-    ) -> Result<(), ModelError> {
-        if self.budget.fits(self.prompt_bytes(show)) {
-            return Ok(());
+            (mode == ToolMode::Constrained).then(|| constrained::schema(tools, false));
+        if mode == ToolMode::Prompted && !tools.is_empty() {
+            let system = prompted::system_text(&self.start.system, tools);
+            let opening: Size = self.start.opening.iter().map(item_size).sum();
+            self.budget.begin_with(Size::of(&system) + opening);
+            self.reports.prefix_event();
         }
-        self.elide(front);
-        let bytes = self.prompt_bytes(show);
-        if self.budget.fits(bytes) {
-            return Ok(());
-        }
-        let (prompt, fixed) = (
-            self.budget.tokens(bytes),
-            self.budget.tokens(self.start_bytes),
-        );
-        let (reserve, window) = (self.budget.reply_reserve(), self.budget.window());
-        Err(ModelError::Overflow {
-            prompt: None,
-            window: None,
-            message: format!(
-                "it has about {prompt} tokens ({fixed} of them system prompt and tools), {reserve} are kept for the reply, and the window holds {window}; load the model with a larger window, or start a shorter task"
-            ),
-        })
-    }
-
-    /// Replaces old tool results by a line each. False when there was nothing to gain.
-    pub(super) fn elide(&mut self, front: &mut dyn Frontend) -> bool {
-        let before = self.budget.tokens(self.prompt_bytes(&[]));
-        let Some(elision) = self.transcript.elide() else {
-            return false;
-        };
-        self.record(&[record::line("elided", &elision)]);
-        // What left the conversation must be given again when it is asked for again.
-        let mut memory = self.workbench.memory().clone();
-        memory.forget_given();
-        self.workbench.set_memory(memory);
-        let after = self.budget.tokens(self.prompt_bytes(&[]));
-        front.event(&Event::Elided {
-            results: elision.lines.len(),
-            before,
-            after,
-        });
-        true
     }
 
     /// Tells the model about background commands that ended.
@@ -342,7 +369,7 @@ impl Session {
         }
     }
 
-    fn record(&mut self, lines: &[Value]) {
+    pub(super) fn record(&mut self, lines: &[Value]) {
         if let Some(store) = &mut self.store
             && let Err(error) = store.append(lines)
         {
@@ -354,8 +381,8 @@ impl Session {
         }
     }
 
-    fn record_item(&mut self, item: &Item, is_answer: bool) {
-        let lines = record::item_lines(item, self.next_reply, is_answer);
+    fn record_item(&mut self, item: &Item, mark: Mark) {
+        let lines = record::item_lines(item, self.next_reply, mark);
         self.record(&lines);
     }
 
@@ -407,7 +434,7 @@ impl Session {
             files: self.workbench.memory().clone(),
             usage: self.usage,
             tool_mode: self.tool_mode,
-            repairs: self.repairs.clone(),
+            repairs: self.repair_kinds.clone(),
         };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {
@@ -429,6 +456,9 @@ impl Session {
             }
         };
         self.record(&[record::line("event_msg", message)]);
+        if let Some(ratios) = self.budget.counter().learnt() {
+            self.learnt.put(&self.model, json!(ratios));
+        }
         if let Some(store) = &self.store {
             // A turn is worth a wait for the disk; a single item is not.
             let _ = store.sync();
@@ -452,4 +482,11 @@ impl Session {
             json!({"type": "token_count", "info": info}),
         )]);
     }
+}
+
+/// The size of everything before the first word of the user.
+fn fixed_size(start: &Start) -> Size {
+    let tools = serde_json::to_string(&start.tools).unwrap_or_default();
+    let opening = start.opening.iter().map(item_size).sum();
+    Size::of(&start.system) + Size::of(&tools) + opening
 }

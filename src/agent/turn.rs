@@ -5,7 +5,10 @@ mod poor_replies;
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
 use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
+use super::reports::Verdict as Count;
 use super::session::Session;
+use super::tokens::Size;
+use super::transcript::Mark;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
 use crate::model::arguments::runs_commands;
 use crate::model::dialect::{self, Holdback};
@@ -17,8 +20,6 @@ use std::time::Instant;
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 pub(super) const REQUERIES: u32 = 3;
-/// The server read this much less than we sent: it cut the prompt.
-const CUT_PROMPT: f64 = 0.6;
 
 /// Counters of one turn.
 #[derive(Default)]
@@ -64,7 +65,9 @@ impl Session {
         front.event(&Event::TurnStarted);
         self.record_turn_start();
         let items = self.harness.user(&mut self.state, input);
-        self.push_all(items);
+        self.transcript.begin_turn();
+        self.push_marked(items, Mark::Task);
+        let summaries = self.summaries;
         let mut progress = Progress::default();
         let (reason, answer) = loop {
             match self.step(&mut progress, front) {
@@ -77,7 +80,7 @@ impl Session {
         let end = TurnEnd {
             reason,
             answer,
-            requests: progress.requests,
+            requests: progress.requests + (self.summaries - summaries),
             usage: self.usage,
             took: began.elapsed(),
         };
@@ -101,7 +104,7 @@ impl Session {
         let show = std::mem::take(&mut self.show_once);
         let reply = match self.ask(&show, true, p, front) {
             Ok(reply) => reply,
-            Err(error) => return self.after_error(error, p, front),
+            Err(error) => return self.after_error(error, show, p, front),
         };
         self.read_reply(reply, p, front)
     }
@@ -115,9 +118,11 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
-        let bytes = self.prompt_bytes(show);
-        let tokens = self.budget.tokens(bytes);
-        let mut request = self.request(show, self.budget.reply_limit(bytes));
+        self.requests += 1;
+        let rest = self.rest(show);
+        let tokens = self.budget.tokens(rest);
+        let bytes = (self.budget.counter().fixed() + rest).bytes;
+        let mut request = self.request(show, self.budget.reply_limit(rest));
         let offered: &[ToolSpec] = if with_tools { &self.start.tools } else { &[] };
         request.tools = offered;
         let prompted = self.prompted(&request);
@@ -158,13 +163,24 @@ impl Session {
         }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
-        self.count(&reply, bytes, tokens, front);
+        self.count(&reply, rest, front)?;
+        p.overflows = 0;
         Ok(reply)
     }
 
-    /// Learns from the server's own count, and says so when it read less than was sent.
-    fn count(&mut self, reply: &Reply, bytes: usize, tokens: u64, front: &mut dyn Frontend) {
-        let Some(usage) = reply.usage else { return };
+    /// Learns from the server's own count of a prompt with `rest` after its beginning.
+    ///
+    /// # Errors
+    /// [`ModelError::CutPrompt`] when the server read less than was sent.
+    pub(super) fn count(
+        &mut self,
+        reply: &Reply,
+        rest: Size,
+        front: &mut dyn Frontend,
+    ) -> Result<(), ModelError> {
+        let Some(usage) = reply.usage else {
+            return Ok(());
+        };
         self.usage.input += usage.input;
         self.usage.output += usage.output;
         self.usage.reasoning += usage.reasoning;
@@ -173,35 +189,47 @@ impl Session {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
         self.record_usage(usage);
-        if usage.input > 0
-            && (usage.input as f64) < tokens as f64 * CUT_PROMPT
-            && tokens - usage.input > 1_000
-        {
-            front.event(&Event::Warning(format!(
-                "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",
-                usage.input
-            )));
-        } else if usage.input > 0 {
-            self.budget.learn(bytes, usage.input);
+        match self.reports.judge(&usage, rest, &self.budget) {
+            Count::Uncached => return Ok(()),
+            Count::Cut { read, sent } => return Err(ModelError::CutPrompt { read, sent }),
+            Count::Cold { cached, before } if self.provider.is_local() && !self.told_cold => {
+                self.told_cold = true;
+                front.event(&Event::Warning(format!(
+                    "the server read the whole prompt anew: only {cached} tokens came from its cache, and the last prompt had {before}; likely causes: another program uses the same server, the model was loaded again, its template writes the date or old thinking into the prompt, or the model's attention (sliding window, recurrent) cannot go back"
+                )));
+            }
+            Count::Cold { .. } | Count::Whole => {}
         }
+        self.budget.learn(rest, usage.input);
+        Ok(())
     }
 
     /// What to do when a request failed.
     fn after_error(
         &mut self,
         error: ModelError,
+        show: Vec<Item>,
         p: &mut Progress,
         front: &mut dyn Frontend,
     ) -> Next {
+        let sentence = error.to_string();
         match error {
             ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
-            ModelError::Overflow { .. } if p.overflows == 0 && self.elide(front) => {
+            // Tried once more with a shorter conversation, if there is anything to leave out.
+            ModelError::Overflow { prompt, window, .. } if p.overflows == 0 => {
                 p.overflows += 1;
-                Next::Again
+                match self.after_overflow(&show, (prompt, window), front) {
+                    Ok(true) => {
+                        self.show_once = show;
+                        Next::Again
+                    }
+                    Ok(false) => Next::End(EndReason::Failed(sentence), String::new()),
+                    Err(other) => self.after_error(other, show, p, front),
+                }
             }
             ModelError::NoTools { message } if self.go_prompted(&message, front) => Next::Again,
             ModelError::BadCall { raw, message } => self.bad_call(raw, message, p, front),
-            other => Next::End(EndReason::Failed(other.to_string()), String::new()),
+            _ => Next::End(EndReason::Failed(sentence), String::new()),
         }
     }
 
@@ -263,6 +291,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                self.faults += 1;
                 *self
                     .state
                     .counters
@@ -325,13 +354,12 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         p.steps += 1;
+        self.steps += 1;
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
         let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
-        let room = self
-            .budget
-            .result_bytes(self.prompt_bytes(&[]), actions.len());
+        let room = self.budget.result_bytes(self.rest(&[]), actions.len());
         let mut done = Vec::new();
         let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
@@ -342,6 +370,7 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
+                    self.faults += 1;
                     front.event(&Event::BadCall {
                         call: call.clone(),
                         error: error.clone(),
@@ -383,7 +412,7 @@ impl Session {
             end.get_or_insert((reason, String::new()));
         }
         let items = self.harness.results(&mut self.state, &done, room);
-        self.push_answers(items);
+        self.push_marked(items, Mark::Answer);
         if all_broken {
             self.one_more_fault(p, front);
         } else {
@@ -591,6 +620,7 @@ impl Session {
             .harness
             .notice(&mut self.state, &Notice::Nudge(text.into()));
         self.push_all(items);
+        self.reports.prefix_event();
         match self.ask(&[], false, p, front) {
             Ok(mut reply) => {
                 reply.assistant.calls.clear();

@@ -35,6 +35,13 @@ pub enum ModelError {
         /// The server's own words.
         message: String,
     },
+    /// The server read only a part of the prompt and said nothing.
+    CutPrompt {
+        /// Tokens that it read.
+        read: u64,
+        /// Tokens that were sent, about.
+        sent: u64,
+    },
     /// The server does not have this model.
     NoModel {
         /// The name that was asked for.
@@ -169,6 +176,10 @@ impl fmt::Display for ModelError {
                 }
                 _ => write!(f, "the prompt does not fit the server's window: {message}"),
             },
+            ModelError::CutPrompt { read, sent } => write!(
+                f,
+                "the server read only {read} of about {sent} tokens: it cut the prompt without saying so, and the model did not see all of it; load the model with a larger window, or set model_context_window to the real one"
+            ),
             ModelError::NoModel { model, message } => {
                 write!(f, "the server has no model `{model}`: {message}")
             }

@@ -245,6 +245,15 @@ impl<W: Write> Frontend for ExecJson<W> {
             } => {
                 self.completed("error", json!({"message": format!("{results} old tool results were left out to make room: {before} to {after} tokens")}));
             }
+            Event::Compacted {
+                before,
+                after,
+                summary,
+                ..
+            } => {
+                self.completed("error", json!({"message": format!("the conversation was summarised to make room: {before} to {after} tokens"),
+                    "compaction": {"tokens_before": before, "tokens_after": after, "summary": summary}}));
+            }
             Event::TurnDone(end) => self.turn_done(end),
             Event::Note(_)
             | Event::Requested { .. }

@@ -34,6 +34,8 @@ pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 pub struct Agent {
     home: TempDir,
     steps: Vec<Step>,
+    summary: Option<String>,
+    parameters: String,
     harness: Option<String>,
     wire: String,
     kind: Kind,
@@ -57,6 +59,8 @@ impl Agent {
         Agent {
             home,
             steps: Vec::new(),
+            summary: None,
+            parameters: String::new(),
             harness: None,
             wire: "chat".into(),
             kind: Kind::LlamaServer,
@@ -118,6 +122,23 @@ impl Agent {
 
     pub fn model(mut self, steps: Vec<Step>) -> Self {
         self.steps = steps;
+        self
+    }
+
+    /// What the model writes when it is asked for a summary; takes no step of the script.
+    pub fn summary(mut self, text: &str) -> Self {
+        self.summary = Some(text.into());
+        self
+    }
+
+    /// The `parameters` text of Ollama's model.
+    pub fn parameters(mut self, text: &str) -> Self {
+        self.parameters = text.into();
+        self
+    }
+
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
         self
     }
 
@@ -184,6 +205,10 @@ impl Agent {
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        server.set_parameters(&self.parameters);
+        if let Some(text) = &self.summary {
+            server.summarise_with(text);
+        }
         if self.provider_flags {
             let set = |key: &str, value: String| {
                 [

@@ -343,6 +343,24 @@ impl<W: Write> Frontend for Human<W> {
                 );
                 self.line(t.warn.paint(text).to_string());
             }
+            Event::Compacted {
+                before,
+                after,
+                written,
+                ..
+            } => {
+                let by = if *written {
+                    "summarised by the model"
+                } else {
+                    "cut down to a list of its last steps (the model wrote no summary)"
+                };
+                let text = format!(
+                    "the conversation was {by}: {} → {} tokens",
+                    thousands(*before),
+                    thousands(*after)
+                );
+                self.line(t.warn.paint(text).to_string());
+            }
             Event::TurnDone(end) => self.turn_done(end),
             Event::TurnStarted | Event::Requested { .. } | Event::Output { .. } => {}
         }
@@ -364,6 +382,21 @@ impl<W: Write> Frontend for Human<W> {
                 Answer::No(None)
             }
         }
+    }
+
+    fn confirm(&mut self, question: &str) -> bool {
+        self.end_text();
+        let _ = write!(
+            self.out,
+            "{} {} [y/n] ",
+            self.theme.warn.paint("?"),
+            sanitize(question)
+        );
+        let _ = self.out.flush();
+        let mut line = String::new();
+        self.ask.is_some()
+            && std::io::stdin().read_line(&mut line).is_ok()
+            && matches!(line.trim(), "y" | "yes")
     }
 
     fn interactive(&self) -> bool {
