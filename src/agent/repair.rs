@@ -52,6 +52,7 @@ impl Session {
                     );
                     self.repaired(found.form, text, front);
                 }
+                self.text_form = Some(found.form);
                 reply.assistant.text = found.text;
                 if let Some(thinking) = found.reasoning {
                     reply.assistant.reasoning = vec![Reasoning {

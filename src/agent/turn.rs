@@ -3,7 +3,7 @@
 mod poor_replies;
 
 use super::approval::Verdict;
-use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::event::{Answer, EndReason, Event, Frontend, Phase, Question, TurnEnd};
 use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
@@ -16,10 +16,12 @@ use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 pub(super) const REQUERIES: u32 = 3;
+/// How often a phase that goes on is said again.
+const SAY_PHASE: Duration = Duration::from_secs(1);
 
 /// Counters of one turn.
 #[derive(Default)]
@@ -139,7 +141,14 @@ impl Session {
         let limit = request.max_output_tokens;
         let mut guard = StreamGuard::new(offered, limit);
         let mut held = Holdback::new(offered);
+        let (mut phase, mut said) = (self.first_phase(), Instant::now());
+        front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
+            let now = Phase::of(&delta).unwrap_or(phase);
+            if now != phase || said.elapsed() >= SAY_PHASE {
+                (phase, said) = (now, Instant::now());
+                front.event(&Event::Phase(phase));
+            }
             let looping = guard.watch(&delta);
             show_delta(delta, &mut held, front);
             if looping.is_some() {
@@ -163,6 +172,7 @@ impl Session {
         }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
+        self.is_cold = false;
         self.count(&reply, rest, front)?;
         p.overflows = 0;
         Ok(reply)
@@ -188,7 +198,7 @@ impl Session {
         if let Some(cached) = usage.cached {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
-        self.record_usage(usage);
+        self.record_usage(usage, &reply.timing);
         match self.reports.judge(&usage, rest, &self.budget) {
             Count::Uncached => return Ok(()),
             Count::Cut { read, sent } => return Err(ModelError::CutPrompt { read, sent }),
