@@ -115,6 +115,11 @@ impl Budget {
         &self.counter
     }
 
+    /// Counts prompts with another beginning from here on.
+    pub fn begin_with(&mut self, fixed: Size) {
+        self.counter.begin_with(fixed);
+    }
+
     /// Takes in what the server counted for a prompt with this much after its beginning.
     pub fn learn(&mut self, rest: Size, tokens: u64) {
         self.counter.learn(rest, tokens);

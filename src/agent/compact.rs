@@ -329,6 +329,10 @@ impl Session {
         request.schema = None;
         let opening = self.start.opening.iter();
         request.items = opening.chain(sent.items()).chain([&question]).collect();
+        let prompted = self.prompted(&request);
+        if let Some(prompted) = &prompted {
+            prompted.put_into(&mut request);
+        }
         let mut on = |delta: Delta| {
             match delta {
                 Delta::Progress {

@@ -24,6 +24,8 @@ pub struct Connection {
     pub info: ModelInfo,
     /// The window.
     pub window: Window,
+    /// The server would refuse or drop tools, so they go into the prompt.
+    pub prompted: bool,
 }
 
 impl Connection {
@@ -66,7 +68,7 @@ pub struct Wish {
 /// said in a note.
 ///
 /// # Errors
-/// No server, unknown provider, missing key, missing model, model without tools: one sentence
+/// No server, unknown provider, missing key, missing model: one sentence
 /// with the command that mends it.
 pub fn connect(
     config: &Config,
@@ -110,19 +112,22 @@ pub fn connect(
             provider.name
         )));
     }
-    if info.tools == Some(false) && !wish.without_tools && !wish.text_models.contains(&model) {
-        // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
-        // writes them into the prompt.
-        if matches!(
-            provider.local,
-            Some(LocalServer::Ollama | LocalServer::LlamaServer)
-        ) {
-            return Err(ConnectError(format!(
-                "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
-                provider.name
-            )));
-        }
-        front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
+    let wanted = !wish.without_tools && !wish.text_models.contains(&model);
+    let toolless = info.tools == Some(false) && wanted;
+    // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
+    // writes them into the prompt.
+    let drops = [LocalServer::Ollama, LocalServer::LlamaServer];
+    let prompted = toolless && provider.local.is_some_and(|server| drops.contains(&server));
+    if toolless {
+        let how = if prompted {
+            "its tools are described in the prompt and its calls read from its text; a model made for tools does better"
+        } else {
+            "calls that it writes as text are understood"
+        };
+        front.event(&Event::Note(format!(
+            "{model} has no tool support, says {}: {how}",
+            provider.name
+        )));
     }
     let info = with_room(&provider, info, config, cancel, front)?;
     let window = window(config, &provider, &info);
@@ -134,6 +139,7 @@ pub fn connect(
         model,
         info,
         window,
+        prompted,
     })
 }
 

@@ -64,7 +64,12 @@ pub enum Event {
         timing: Timing,
     },
     /// A call of the model was repaired or taken from text.
-    Repaired(String),
+    Repaired {
+        /// The kind, for counting: the form of a call in text, or what was wrong with one.
+        kind: String,
+        /// In words.
+        text: String,
+    },
     /// A call could not be understood; the model is told.
     BadCall {
         /// The call.

@@ -8,6 +8,7 @@ mod stream;
 pub use calls::{CallGuard, CallVerdict, remark};
 pub use stream::{Cut, StreamGuard};
 
+use crate::model::dialect::announces;
 use crate::tools::action::{Action, Outcome};
 use calls::changed_nothing;
 
@@ -54,6 +55,8 @@ impl CheckGuard {
             )
         } else if !self.acted && is_announcement(answer) {
             "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into()
+        } else if announces(answer) {
+            "You announced a step and did not take it. Call the tool now, or answer.".into()
         } else {
             return None;
         };

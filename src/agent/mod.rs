@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod offline;
 pub mod open;
 pub mod record;
+mod repair;
 pub mod reports;
 pub mod session;
 pub mod tokens;

@@ -11,6 +11,7 @@ use crate::store::rollout;
 use crate::tools::FileMemory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What a session was begun or continued with; the payload of a `turn_context` line.
@@ -63,6 +64,25 @@ pub struct Memory {
     /// Tokens of the session so far.
     #[serde(default)]
     pub usage: crate::model::Usage,
+    /// How calls are sent and read.
+    #[serde(default)]
+    pub tool_mode: ToolMode,
+    /// Repaired calls by model and kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub repairs: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// How tools are offered and calls are read. A change is a prefix event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolMode {
+    /// By the server's own means; calls that a model writes as text are recovered.
+    #[default]
+    Native,
+    /// Described in the system prompt, called and answered as text: the server takes no tools.
+    Prompted,
+    /// As [`ToolMode::Native`], with each answer held in shape by a JSON Schema.
+    Constrained,
 }
 
 /// A line of that type, with the time.

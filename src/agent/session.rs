@@ -6,20 +6,21 @@ use super::connect::Connection;
 use super::event::{EndReason, Event, Frontend, Phase, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
 use super::metrics::Metrics;
-use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
+use super::record::{self, Memory, Restored, SandboxRecord, ToolMode, TurnContext};
 use super::reports::Reports;
 use super::tokens::{Counter, Size};
 use super::transcript::{Mark, Transcript, item_size};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
-use crate::model::local;
 use crate::model::provider::{LocalServer, Provider};
 use crate::model::{Assistant, Item, Request, Sampling, Timing, Usage};
+use crate::model::{constrained, local, prompted};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A count is asked for when the estimate is within this part of the window from the limit.
@@ -42,7 +43,14 @@ pub struct Session {
     pub(super) cancel: Cancel,
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
+    pub(super) tool_mode: ToolMode,
+    /// The form of an answer in [`ToolMode::Constrained`].
+    pub(super) call_schema: Option<Value>,
     pub(super) repairs: u64,
+    /// Repaired calls by model and kind, over the whole session.
+    pub(super) repair_kinds: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Those of the running turn.
+    pub(super) turn_repairs: BTreeMap<String, u64>,
     /// The form of the latest call that was found in text.
     pub(super) text_form: Option<&'static str>,
     /// The server has to load the model before it can answer.
@@ -71,7 +79,7 @@ pub struct Session {
     window_request: Option<u32>,
     sampling: Sampling,
     effort: Option<String>,
-    schema: Option<Value>,
+    pub(super) schema: Option<Value>,
     last_state: Value,
 }
 
@@ -185,7 +193,11 @@ impl Session {
             cancel: parts.cancel,
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
+            tool_mode: ToolMode::Native,
+            call_schema: None,
             repairs: 0,
+            repair_kinds: restored.memory.repairs,
+            turn_repairs: BTreeMap::new(),
             text_form: None,
             is_cold,
             requests: 0,
@@ -203,6 +215,16 @@ impl Session {
             schema: parts.schema,
             last_state: Value::Null,
         };
+        // The mode belongs to the model that it was found for.
+        let same = restored.context.is_some_and(|c| c.model == session.model);
+        let mode = match restored.memory.tool_mode {
+            _ if connection.prompted => ToolMode::Prompted,
+            mode if same => mode,
+            _ => ToolMode::Native,
+        };
+        if mode != ToolMode::Native {
+            session.set_tool_mode(mode);
+        }
         if resumed {
             for item in restored.added {
                 session.record_item(&item, Mark::Answer);
@@ -251,6 +273,9 @@ impl Session {
     /// Tells the front end what the session is.
     pub fn announce(&self, front: &mut dyn Frontend) {
         front.event(&Event::Session(Box::new(self.info.clone())));
+        if let Some(text) = self.mode_note() {
+            front.event(&Event::Note(text));
+        }
     }
 
     /// The file into which the middle of a long input went, and the text that stands for it.
@@ -288,7 +313,11 @@ impl Session {
         let rest = self.rest(show);
         let near = u64::from(self.budget.window() / NEAR_LIMIT);
         if self.can_count && self.budget.free(rest).unsigned_abs() <= near {
-            let request = self.request(show, self.budget.reply_limit(rest));
+            let mut request = self.request(show, self.budget.reply_limit(rest));
+            let prompted = self.prompted(&request);
+            if let Some(prompted) = &prompted {
+                prompted.put_into(&mut request);
+            }
             match local::count(&self.provider, &request, &self.cancel) {
                 Some(tokens) => self.budget.learn(rest, tokens),
                 None => self.can_count = false,
@@ -315,9 +344,23 @@ impl Session {
             sampling: self.sampling.clone(),
             reasoning_effort: self.effort.as_deref(),
             cache_key: &self.info.id,
-            schema: self.schema.as_ref(),
+            schema: self.call_schema.as_ref().or(self.schema.as_ref()),
             local: self.provider.is_local(),
             extra: &self.provider.extra_body,
+        }
+    }
+
+    /// Sends tools and reads calls in this way from now on.
+    pub(super) fn set_tool_mode(&mut self, mode: ToolMode) {
+        self.tool_mode = mode;
+        let tools = &self.start.tools;
+        self.call_schema =
+            (mode == ToolMode::Constrained).then(|| constrained::schema(tools, false));
+        if mode == ToolMode::Prompted && !tools.is_empty() {
+            let system = prompted::system_text(&self.start.system, tools);
+            let opening: Size = self.start.opening.iter().map(item_size).sum();
+            self.budget.begin_with(Size::of(&system) + opening);
+            self.reports.prefix_event();
         }
     }
 
@@ -398,6 +441,8 @@ impl Session {
             harness: self.state.clone(),
             files: self.workbench.memory().clone(),
             usage: self.usage,
+            tool_mode: self.tool_mode,
+            repairs: self.repair_kinds.clone(),
         };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {

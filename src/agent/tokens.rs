@@ -212,6 +212,12 @@ impl Counter {
         }
     }
 
+    /// Counts prompts with another beginning from here on. What was learnt of the model stays.
+    pub fn begin_with(&mut self, fixed: Size) {
+        self.fixed = fixed;
+        (self.first, self.last) = (None, None);
+    }
+
     /// The fixed beginning.
     pub fn fixed(&self) -> Size {
         self.fixed

@@ -10,27 +10,26 @@ use super::session::Session;
 use super::tokens::Size;
 use super::transcript::Mark;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::{runs_commands, settle};
-use crate::model::dialect::{self, Finding, Holdback, Surroundings};
+use crate::model::arguments::runs_commands;
+use crate::model::dialect::{self, Holdback};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall, Usage};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
-use crate::words;
 use std::time::{Duration, Instant};
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
-const REQUERIES: u32 = 3;
+pub(super) const REQUERIES: u32 = 3;
 /// How often a phase that goes on is said again.
 const SAY_PHASE: Duration = Duration::from_secs(1);
 
 /// Counters of one turn.
 #[derive(Default)]
-struct Progress {
+pub(super) struct Progress {
     requests: u32,
     steps: u32,
     empty: u32,
-    requeries: u32,
+    pub(super) requeries: u32,
     overflows: u32,
     /// Why the last stream was cut.
     cut: Option<Cut>,
@@ -41,17 +40,19 @@ struct Progress {
     /// What came before the limit.
     first_part: Option<String>,
     /// The end of the reply's text that may have been markup, not shown yet.
-    held: String,
+    pub(super) held: String,
     /// Whether what was done was checked.
     check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
-    corrected: bool,
+    pub(super) corrected: bool,
+    /// Calls in a row that could not be run.
+    pub(super) faults: u32,
     /// Text that may be the answer if nothing better comes.
     last_text: String,
 }
 
 /// What a step leaves to do.
-enum Next {
+pub(super) enum Next {
     /// Ask again.
     Again,
     /// The turn is over.
@@ -77,6 +78,7 @@ impl Session {
             }
         };
         self.record_state();
+        self.tell_repairs(front);
         let end = TurnEnd {
             reason,
             answer,
@@ -123,8 +125,11 @@ impl Session {
         let tokens = self.budget.tokens(rest);
         let bytes = (self.budget.counter().fixed() + rest).bytes;
         let mut request = self.request(show, self.budget.reply_limit(rest));
-        if !with_tools {
-            request.tools = &[];
+        let offered: &[ToolSpec] = if with_tools { &self.start.tools } else { &[] };
+        request.tools = offered;
+        let prompted = self.prompted(&request);
+        if let Some(prompted) = &prompted {
+            prompted.put_into(&mut request);
         }
         front.event(&Event::Requested {
             bytes,
@@ -134,8 +139,8 @@ impl Session {
         p.requests += 1;
         p.cut = None;
         let limit = request.max_output_tokens;
-        let mut guard = StreamGuard::new(request.tools, limit);
-        let mut held = Holdback::new(!request.tools.is_empty());
+        let mut guard = StreamGuard::new(offered, limit);
+        let mut held = Holdback::new(offered);
         let (mut phase, mut said) = (self.first_phase(), Instant::now());
         front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
@@ -232,24 +237,19 @@ impl Session {
                     Err(other) => self.after_error(other, show, p, front),
                 }
             }
-            // The server could not read what its own model wrote; the model gets a hint and another try.
-            ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
-                p.requeries += 1;
-                self.faults += 1;
-                front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
-                let hint = format!(
-                    "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
-                    words::head(&message, 200)
-                );
-                self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
-                Next::Again
-            }
+            ModelError::NoTools { message } if self.go_prompted(&message, front) => Next::Again,
+            ModelError::BadCall { raw, message } => self.bad_call(raw, message, p, front),
             _ => Next::End(EndReason::Failed(sentence), String::new()),
         }
     }
 
     /// Decodes a reply, does what it asks for, and answers it.
-    fn read_reply(&mut self, mut reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+    pub(super) fn read_reply(
+        &mut self,
+        mut reply: Reply,
+        p: &mut Progress,
+        front: &mut dyn Frontend,
+    ) -> Next {
         if let Some((thinking, text)) = dialect::split_thinking(&reply.assistant.text) {
             reply.assistant.text = text;
             reply.assistant.reasoning.push(Reasoning {
@@ -258,6 +258,7 @@ impl Session {
                 ..Reasoning::default()
             });
         }
+        self.decode_constrained(&mut reply, p);
         let mut faults: Vec<Option<CallError>> = Vec::new();
         let mut notes: Vec<Vec<String>> = Vec::new();
         if let Some(next) = self.recover(&mut reply, p, front) {
@@ -352,124 +353,6 @@ impl Session {
         Next::End(reason, p.last_text.clone())
     }
 
-    /// Looks for calls written as text, where the harness has tools and the server saw none.
-    fn recover(
-        &mut self,
-        reply: &mut Reply,
-        p: &mut Progress,
-        front: &mut dyn Frontend,
-    ) -> Option<Next> {
-        if self.start.tools.is_empty() || !reply.assistant.calls.is_empty() {
-            return None;
-        }
-        let texts = |wanted: fn(&Item) -> bool| -> Vec<String> {
-            let newest = self
-                .transcript
-                .items()
-                .iter()
-                .rev()
-                .filter(|i| wanted(i))
-                .take(8);
-            newest
-                .map(Item::text)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .rev()
-                .collect()
-        };
-        let users = texts(|i| matches!(i, Item::User { .. }));
-        let results = texts(|i| matches!(i, Item::ToolResult(_)));
-        let around = Surroundings {
-            user_texts: &users.iter().map(String::as_str).collect::<Vec<_>>(),
-            tool_texts: &results.iter().map(String::as_str).collect::<Vec<_>>(),
-            enforced: p.corrected
-                || self.is_fenced()
-                    && !matches!(self.workbench.sandbox().strength(), Strength::Nothing(_)),
-            interactive: front.interactive(),
-        };
-        match dialect::recover(&self.start.tools, reply, &around) {
-            Finding::Nothing => None,
-            Finding::Calls(found) => {
-                front.event(&Event::Repaired(format!(
-                    "a call was taken from the text of the reply ({})",
-                    found.form
-                )));
-                self.repairs += 1;
-                self.text_form = Some(found.form);
-                reply.assistant.text = found.text;
-                if let Some(thinking) = found.reasoning {
-                    reply.assistant.reasoning = vec![Reasoning {
-                        text: thinking,
-                        wire: self.provider.wire,
-                        ..Reasoning::default()
-                    }];
-                    reply.assistant.reasoning.retain(|r| !r.text.is_empty());
-                }
-                reply.assistant.calls = found.calls;
-                None
-            }
-            Finding::Fault { text_for_model } => {
-                p.requeries += 1;
-                if p.requeries > REQUERIES {
-                    return None;
-                }
-                p.corrected = true;
-                self.faults += 1;
-                front.event(&Event::Repaired(
-                    "the reply looks like a tool call that cannot be run; the model was told"
-                        .into(),
-                ));
-                self.push_reply(reply.assistant.clone());
-                let items = self
-                    .harness
-                    .notice(&mut self.state, &Notice::Nudge(text_for_model));
-                self.push_all(items);
-                Some(Next::Again)
-            }
-        }
-    }
-
-    /// Makes every call valid: an offered name, JSON arguments, an id; and drops copies.
-    fn settle_calls(
-        &mut self,
-        reply: &mut Reply,
-        faults: &mut Vec<Option<CallError>>,
-        notes: &mut Vec<Vec<String>>,
-        front: &mut dyn Frontend,
-    ) {
-        let mut settled_calls: Vec<ToolCall> = Vec::new();
-        let mut queue: std::collections::VecDeque<_> =
-            std::mem::take(&mut reply.assistant.calls).into();
-        while let Some(call) = queue.pop_front() {
-            let settled = settle(call, &self.start.tools, &reply.finish);
-            let same =
-                |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
-            if settled_calls.iter().any(same) {
-                front.event(&Event::Repaired(format!(
-                    "a second copy of one {} call was dropped",
-                    settled.call.name
-                )));
-                continue;
-            }
-            if let Some(kind) = settled.repaired {
-                self.repairs += 1;
-                front.event(&Event::Repaired(format!("{}: {kind}", settled.call.name)));
-            }
-            let mut call = settled.call;
-            // An id pairs a call with its result: it must be there and be the only one.
-            if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = ToolCall::fresh_id();
-            }
-            for (at, more) in settled.more.into_iter().enumerate() {
-                queue.insert(at, more);
-            }
-            faults.push(settled.fault);
-            notes.push(settled.notes);
-            settled_calls.push(call);
-        }
-        reply.assistant.calls = settled_calls;
-    }
-
     /// Runs the actions of one reply and pushes their answers.
     fn act(
         &mut self,
@@ -485,6 +368,7 @@ impl Session {
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
+        let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
         let room = self.budget.result_bytes(self.rest(&[]), actions.len());
         let mut done = Vec::new();
         let (mut end, mut reminder) = (None, None);
@@ -492,7 +376,7 @@ impl Session {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
                 Some(fault) => Err(fault),
-                None => action.map(|a| self.as_patch(a)),
+                None => action.map(|a| self.workbench.meant(self.as_patch(a))),
             };
             let result = match action {
                 Err(error) => {
@@ -539,6 +423,12 @@ impl Session {
         }
         let items = self.harness.results(&mut self.state, &done, room);
         self.push_marked(items, Mark::Answer);
+        if all_broken {
+            self.one_more_fault(p, front);
+        } else {
+            p.faults = 0;
+            self.may_end();
+        }
         if let Some(words) = reminder {
             self.tell(&words, front);
         }
@@ -574,9 +464,10 @@ impl Session {
     }
 
     fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
-        front.event(&Event::Repaired(
-            "the model wants to stop early; it was reminded once".into(),
-        ));
+        front.event(&Event::Repaired {
+            kind: "reminder".into(),
+            text: "the model wants to stop early; it was reminded once".into(),
+        });
         let items = self
             .harness
             .notice(&mut self.state, &Notice::Nudge(words.into()));
@@ -611,10 +502,10 @@ impl Session {
         match self.calls.judge(action) {
             CallVerdict::Run => {}
             CallVerdict::Skip(why) => {
-                front.event(&Event::Repaired(format!(
-                    "a repeated {} was not run again",
-                    action.verb()
-                )));
+                front.event(&Event::Repaired {
+                    kind: "repeat".into(),
+                    text: format!("a repeated {} was not run again", action.verb()),
+                });
                 let outcome = Outcome::Skipped(why);
                 self.calls.record(action, &outcome);
                 return outcome;
@@ -761,7 +652,7 @@ impl Session {
     }
 
     /// Commands run inside a fence in this session.
-    fn is_fenced(&self) -> bool {
+    pub(super) fn is_fenced(&self) -> bool {
         self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
     }
 }

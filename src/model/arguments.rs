@@ -15,6 +15,7 @@ mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::model::dialect::argument_pairs;
 use crate::model::{CallKind, Finish, ToolCall, ToolSpec};
 use serde_json::{Map, Value};
 
@@ -66,6 +67,7 @@ pub fn runs_commands(name: &str) -> bool {
 
 /// Puts one call right. `finish` says whether the end of the call may be missing.
 pub fn settle(call: ToolCall, tools: &[ToolSpec], finish: &Finish) -> Settled {
+    let call = with_arguments_of_name(call);
     let Some(found) = names::resolve(&call.name, tools) else {
         return unknown(call, tools);
     };
@@ -92,6 +94,15 @@ pub fn settle(call: ToolCall, tools: &[ToolSpec], finish: &Finish) -> Settled {
     }
     settled.repaired = renamed.or(settled.repaired);
     settled
+}
+
+/// Servers that do not know GLM's form leave the whole call in the name of the tool.
+fn with_arguments_of_name(mut call: ToolCall) -> ToolCall {
+    let empty = matches!(call.arguments.trim(), "" | "{}" | "null");
+    if let Some(pairs) = argument_pairs(&call.name).filter(|_| empty) {
+        call.arguments = compact(&pairs);
+    }
+    call
 }
 
 /// Settles a call of a function tool whose name is right.

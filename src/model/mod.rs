@@ -7,6 +7,7 @@
 pub mod arguments;
 mod calls;
 pub mod chat;
+pub mod constrained;
 pub mod dialect;
 pub mod error;
 pub mod http;
@@ -14,6 +15,7 @@ pub mod local;
 mod measured;
 pub mod messages;
 pub mod ollama;
+pub mod prompted;
 pub mod provider;
 pub mod responses;
 pub mod sampling;

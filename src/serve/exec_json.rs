@@ -275,7 +275,7 @@ impl<W: Write> Frontend for ExecJson<W> {
             | Event::Waiting(_)
             | Event::Text(_)
             | Event::Reasoning(_)
-            | Event::Repaired(_)
+            | Event::Repaired { .. }
             | Event::BadCall { .. }
             | Event::Output { .. } => {}
         }

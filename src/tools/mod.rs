@@ -11,6 +11,7 @@ pub mod image;
 mod indent;
 mod marker;
 mod matching;
+mod meant;
 mod memory;
 mod output;
 mod patch;

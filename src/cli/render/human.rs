@@ -315,7 +315,7 @@ impl<W: Write> Frontend for Human<W> {
                 let text = format!("{} {}", t.warn.paint("warning:"), sanitize(text));
                 self.line(text);
             }
-            Event::Note(text) | Event::Repaired(text) => {
+            Event::Note(text) | Event::Repaired { text, .. } => {
                 let text = t.dim.paint(sanitize(text)).to_string();
                 self.line(text);
             }

@@ -7,6 +7,7 @@ use crate::model::arguments::{json, names};
 pub(super) const FORM: Form = Form {
     name: "bare-json",
     openers: &[],
+    ends: &[],
     find,
 };
 

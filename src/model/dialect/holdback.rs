@@ -1,12 +1,16 @@
 //! What of a streaming reply may be shown already.
 
-use super::position::{self, CLOSERS, ENDS};
+use super::position::{self, CLOSERS, ENDS, FURTHER_CLOSERS};
 use super::repeats::Braces;
-use super::{FORMS, after, before, thinking};
+use super::{FORMS, after, before, glm, pythonic, thinking};
+use crate::model::ToolSpec;
 
 /// How much prose after a call is held until it is clear that the call was only shown. A short
 /// lead-in to a next call may stand there.
 const PROSE: usize = 240;
+
+/// How far after a tag its JSON may begin.
+const HEAD: usize = 200;
 
 /// A line of a fence longer than this is no fence.
 const FENCE_LINE: usize = 40;
@@ -15,7 +19,7 @@ const FENCE_LINE: usize = 40;
 /// to be text.
 #[derive(Debug)]
 pub struct Holdback {
-    tools: bool,
+    tools: Tools,
     held: String,
     place: Place,
     state: State,
@@ -36,6 +40,49 @@ struct Place {
     fence: Option<bool>,
 }
 
+/// The names of the tools on offer.
+#[derive(Debug, Clone, Default)]
+struct Tools(Vec<String>);
+
+/// How a call ends.
+#[derive(Debug, Clone, PartialEq)]
+enum Ends {
+    /// With its JSON value.
+    Json,
+    /// With one of these texts.
+    At(&'static [&'static str]),
+    /// With this text.
+    With(String),
+}
+
+impl Ends {
+    fn of(ends: &'static [&'static str]) -> Self {
+        if ends.is_empty() {
+            Ends::Json
+        } else {
+            Ends::At(ends)
+        }
+    }
+
+    /// Where the first of them ends in a text.
+    fn find(&self, text: &str) -> Option<usize> {
+        let end = |end: &str| text.find(end).map(|at| at + end.len());
+        match self {
+            Ends::Json => None,
+            Ends::At(ends) => ends.iter().filter_map(|e| end(e)).min(),
+            Ends::With(text) => end(text),
+        }
+    }
+
+    fn longest(&self) -> usize {
+        match self {
+            Ends::Json => 0,
+            Ends::At(ends) => ends.iter().map(|e| e.len()).max().unwrap_or(0),
+            Ends::With(text) => text.len(),
+        }
+    }
+}
+
 #[derive(Debug)]
 enum State {
     Text,
@@ -48,6 +95,7 @@ enum State {
     /// A call with tags around its values, read up to `seen`.
     Tags {
         seen: usize,
+        ends: Ends,
     },
     /// The call ended at `held[at]`.
     After {
@@ -61,8 +109,8 @@ enum Spot {
     None,
     /// It takes more text to tell.
     Unclear(usize),
-    /// A call, and where its payload begins.
-    Call(usize, usize),
+    /// A call, where its payload begins, and how it ends.
+    Call(usize, usize, Ends),
     /// A tag that begins thinking, and its end.
     Think(usize, usize),
     /// A lone tag that ends thinking.
@@ -72,15 +120,27 @@ enum Spot {
 /// What follows the opening of a call.
 enum Payload {
     Unclear,
-    At(usize),
+    At(usize, Ends),
     None,
 }
 
+impl Payload {
+    /// As the verdict on a place where a call would begin.
+    fn spot(self) -> Spot {
+        match self {
+            Payload::Unclear => Spot::Unclear(0),
+            Payload::At(at, ends) => Spot::Call(0, at, ends),
+            Payload::None => Spot::None,
+        }
+    }
+}
+
 impl Holdback {
-    /// Without tools on offer only tags of thinking are held back.
-    pub fn new(tools_offered: bool) -> Self {
+    /// For a reply to a request that offered these tools. Without any, only tags of thinking are
+    /// held back.
+    pub fn new(tools: &[ToolSpec]) -> Self {
         Holdback {
-            tools: tools_offered,
+            tools: Tools(tools.iter().map(|t| t.name.clone()).collect()),
             held: String::new(),
             place: Place::default(),
             state: State::Text,
@@ -91,7 +151,11 @@ impl Holdback {
 
     /// Begins anew: the reply is sent again.
     pub fn reset(&mut self) {
-        *self = Holdback::new(self.tools);
+        let tools = std::mem::take(&mut self.tools);
+        *self = Holdback {
+            tools,
+            ..Holdback::new(&[])
+        };
     }
 
     /// Takes the next piece of the reply and gives what may be shown now.
@@ -128,21 +192,18 @@ impl Holdback {
                 *seen = self.held.len();
                 false
             }
-            State::Tags { seen } => {
-                const END: &str = "</function>";
-                match after(&self.held, *seen).find(END) {
-                    Some(at) => {
-                        let at = *seen + at + END.len();
-                        self.state = State::After { at };
-                        true
-                    }
-                    None => {
-                        let from = self.held.len().saturating_sub(END.len());
-                        *seen = self.held.floor_char_boundary(from).max(*seen);
-                        false
-                    }
+            State::Tags { seen, ends } => match ends.find(after(&self.held, *seen)) {
+                Some(at) => {
+                    let at = *seen + at;
+                    self.state = State::After { at };
+                    true
                 }
-            }
+                None => {
+                    let from = self.held.len().saturating_sub(ends.longest());
+                    *seen = self.held.floor_char_boundary(from).max(*seen);
+                    false
+                }
+            },
             State::After { at } => {
                 let at = *at;
                 self.after(at, shown)
@@ -156,7 +217,7 @@ impl Holdback {
             self.held.drain(..blank);
             self.trim = self.held.is_empty();
         }
-        let spot = self.place.spot(&self.held, self.tools, !self.begun);
+        let spot = self.place.spot(&self.held, &self.tools, !self.begun);
         match spot {
             Spot::None => {
                 self.release(self.held.len(), shown);
@@ -166,9 +227,9 @@ impl Holdback {
                 self.release(at, shown);
                 false
             }
-            Spot::Call(at, payload) => {
+            Spot::Call(at, payload, ends) => {
                 self.release(at, shown);
-                self.enter(payload - at);
+                self.enter(payload - at, ends);
                 true
             }
             Spot::Think(at, end) => {
@@ -186,15 +247,14 @@ impl Holdback {
         }
     }
 
-    /// Begins to hold a call whose payload begins at `payload`.
-    fn enter(&mut self, payload: usize) {
-        self.state = if after(&self.held, payload).starts_with('<') {
-            State::Tags { seen: payload }
-        } else {
-            State::Json {
-                seen: payload,
+    /// Begins to hold a call whose payload begins at `seen`.
+    fn enter(&mut self, seen: usize, ends: Ends) {
+        self.state = match ends {
+            Ends::Json => State::Json {
+                seen,
                 braces: Braces::default(),
-            }
+            },
+            ends => State::Tags { seen, ends },
         };
     }
 
@@ -224,9 +284,9 @@ impl Holdback {
     fn after(&mut self, at: usize, shown: &mut String) -> bool {
         let end = position::skip_noise(&self.held, at, true);
         let rest = after(&self.held, end);
-        match Place::default().spot(rest, self.tools, false) {
-            Spot::Call(_, payload) => {
-                self.enter(end + payload);
+        match Place::default().spot(rest, &self.tools, false) {
+            Spot::Call(_, payload, ends) => {
+                self.enter(end + payload, ends);
                 true
             }
             _ if position::is_lead_in(rest) && rest.len() <= PROSE => false,
@@ -270,7 +330,7 @@ impl Place {
     }
 
     /// Looks for the first thing that is not plainly text. `start`: nothing was shown yet.
-    fn spot(&self, text: &str, tools: bool, start: bool) -> Spot {
+    fn spot(&self, text: &str, tools: &Tools, start: bool) -> Spot {
         let mut place = self.clone();
         let mut start = start;
         for (at, c) in text.char_indices() {
@@ -279,7 +339,7 @@ impl Place {
             match spot {
                 Spot::None => {}
                 Spot::Unclear(_) => return Spot::Unclear(at),
-                Spot::Call(_, payload) => return Spot::Call(at, at + payload),
+                Spot::Call(_, payload, ends) => return Spot::Call(at, at + payload, ends),
                 Spot::Think(_, end) => return Spot::Think(at, at + end),
                 Spot::ThinkEnd(_, end) => return Spot::ThinkEnd(at, at + end),
             }
@@ -290,15 +350,15 @@ impl Place {
     }
 
     /// What begins exactly here.
-    fn look(&self, rest: &str, c: char, tools: bool, start: bool) -> Spot {
+    fn look(&self, rest: &str, c: char, tools: &Tools, start: bool) -> Spot {
         let fresh = self.line.trim().is_empty();
-        let special = matches!(c, '`' | '<' | '[' | '{');
+        let special = "`<[{]&".contains(c) || fresh && c.is_ascii_alphabetic();
         if !special || self.in_code || self.fence == Some(false) {
             return Spot::None;
         }
         if c == '`' {
-            return if fresh && self.fence.is_none() && tools {
-                self.fence_at(rest)
+            return if fresh && self.fence.is_none() && !tools.0.is_empty() {
+                self.fence_at(rest, tools)
             } else {
                 Spot::None
             };
@@ -315,111 +375,178 @@ impl Place {
                     return Spot::Unclear(0);
                 }
             }
+            if let Some(header) = thinking::HEADERS.iter().find(|h| rest.starts_with(**h)) {
+                return Spot::ThinkEnd(0, header.len());
+            }
         }
         let quoted = self.line.trim_start().starts_with(['>', '+', '-']);
-        if !tools || quoted {
+        if tools.0.is_empty() || quoted {
             return Spot::None;
         }
-        for opener in openers() {
-            if rest.starts_with(opener) {
-                let from = if opener.starts_with("<function") {
-                    0
-                } else {
-                    opener.len()
-                };
-                return match payload(rest, from) {
-                    Payload::Unclear => Spot::Unclear(0),
-                    Payload::At(at) => Spot::Call(0, at),
-                    Payload::None => Spot::None,
-                };
-            }
-            if opener.starts_with(rest) {
-                return Spot::Unclear(0);
-            }
+        let spot = tools.opener(rest);
+        if spot != Spot::None {
+            return spot;
         }
         // End tokens of a message are never shown.
-        if CLOSERS
-            .iter()
-            .chain(&ENDS)
-            .any(|t| t.starts_with(rest) && t.len() > rest.len())
+        if !c.is_ascii_alphabetic()
+            && CLOSERS
+                .iter()
+                .chain(&FURTHER_CLOSERS)
+                .chain(&ENDS)
+                .any(|t| t.starts_with(rest) && t.len() > rest.len())
         {
             return Spot::Unclear(0);
         }
         if fresh && self.fence.is_none() && matches!(c, '{' | '[') {
-            return match payload(rest, 0) {
-                Payload::Unclear => Spot::Unclear(0),
-                Payload::At(at) => Spot::Call(0, at),
-                Payload::None => Spot::None,
-            };
+            return tools.payload(rest, 0).spot();
         }
         Spot::None
     }
 
     /// A fence that may hold a call.
-    fn fence_at(&self, rest: &str) -> Spot {
+    fn fence_at(&self, rest: &str, tools: &Tools) -> Spot {
         if "```".starts_with(rest) {
             return Spot::Unclear(0);
         }
         let Some(label) = rest.strip_prefix("```") else {
             return Spot::None;
         };
-        let Some((label, _)) = label.split_once('\n') else {
+        let Some((label, body)) = label.split_once('\n') else {
             return if rest.len() <= FENCE_LINE {
                 Spot::Unclear(0)
             } else {
                 Spot::None
             };
         };
+        if label.trim() == pythonic::FENCE && !body.trim_start().starts_with(['{', '[']) {
+            return Spot::Call(0, 4 + label.len(), Ends::At(&["\n```"]));
+        }
         if !position::may_hold_call(label.trim()) {
             return Spot::None;
         }
-        match payload(rest, 4 + label.len()) {
-            Payload::Unclear => Spot::Unclear(0),
-            Payload::At(at) => Spot::Call(0, at),
-            Payload::None => Spot::None,
-        }
+        tools.payload(rest, 4 + label.len()).spot()
     }
 }
 
-/// Tags that begin a call, of all forms.
-fn openers() -> impl Iterator<Item = &'static str> {
-    FORMS.iter().flat_map(|form| form.openers.iter().copied())
+impl Tools {
+    /// What an opener of some form at the start of `rest` begins.
+    fn opener(&self, rest: &str) -> Spot {
+        let mut unclear = false;
+        for form in FORMS {
+            for opener in form.openers {
+                if rest.starts_with(opener) {
+                    let outer = form.name == "tagged-json";
+                    return match outer {
+                        true => self.payload(rest, opener.len()),
+                        false => value_after(rest, opener.len(), Ends::of(form.ends)),
+                    }
+                    .spot();
+                }
+                unclear |= opener.starts_with(rest);
+            }
+        }
+        if let Some(inner) = rest.strip_prefix('<') {
+            for name in &self.0 {
+                if inner
+                    .strip_prefix(name.as_str())
+                    .is_some_and(|r| r.starts_with('>'))
+                {
+                    return Spot::Call(0, name.len() + 2, Ends::With(format!("</{name}>")));
+                }
+                unclear |= name.starts_with(inner) || inner == name;
+            }
+        }
+        if unclear {
+            Spot::Unclear(0)
+        } else {
+            Spot::None
+        }
+    }
+
+    /// Looks from `from` on, past white space, a fence and tags, for what a call consists of.
+    fn payload(&self, text: &str, from: usize) -> Payload {
+        let mut at = from;
+        loop {
+            let rest = after(text, at);
+            at += rest.len() - rest.trim_start().len();
+            let rest = rest.trim_start();
+            if rest.is_empty() || rest.len() < 3 && "```".starts_with(rest) {
+                return Payload::Unclear;
+            }
+            if let Some(inner) = rest.strip_prefix("```") {
+                at += 3 + inner.len()
+                    - inner
+                        .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                        .len();
+                continue;
+            }
+            if rest.starts_with('<') || rest.starts_with("[T") {
+                return match self.opener(rest) {
+                    Spot::Call(_, payload, ends) => Payload::At(at + payload, ends),
+                    Spot::Unclear(_) => Payload::Unclear,
+                    _ => Payload::None,
+                };
+            }
+            if from > 0 && rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                return in_tag(rest, at);
+            }
+            let next = after(rest, 1).trim_start().chars().next();
+            return match (rest.chars().next(), next) {
+                (Some('{' | '['), None) => Payload::Unclear,
+                (Some('{'), Some(c)) if "\"'{“".contains(c) || c.is_alphabetic() => {
+                    Payload::At(at, Ends::Json)
+                }
+                (Some('['), Some('{')) => Payload::At(at, Ends::Json),
+                (Some('['), Some(_)) => self.list(after(rest, 1).trim_start(), at),
+                _ => Payload::None,
+            };
+        }
+    }
+
+    /// The rest of a list that begins with a call in Python's syntax.
+    fn list(&self, inner: &str, at: usize) -> Payload {
+        for name in &self.0 {
+            if inner
+                .strip_prefix(name.as_str())
+                .is_some_and(|r| r.starts_with('('))
+            {
+                return Payload::At(at, Ends::At(&[")]"]));
+            }
+            if name.starts_with(inner) {
+                return Payload::Unclear;
+            }
+        }
+        Payload::None
+    }
 }
 
-/// Looks from `from` on, past white space, a fence and a tag, for the beginning of a call's JSON
-/// or of its `<function=`.
-fn payload(text: &str, from: usize) -> Payload {
-    let mut at = from;
-    loop {
-        let rest = after(text, at);
-        at += rest.len() - rest.trim_start().len();
-        let rest = rest.trim_start();
-        if rest.is_empty() || rest.len() < 3 && "```".starts_with(rest) {
-            return Payload::Unclear;
-        }
-        if let Some(inner) = rest.strip_prefix("```") {
-            at += 3 + inner.len()
-                - inner
-                    .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
-                    .len();
-            continue;
-        }
-        if rest.starts_with("<function=") || rest.starts_with("<function name=") {
-            return Payload::At(at);
-        }
-        if let Some(opener) = openers().find(|o| rest.starts_with(o)) {
-            at += opener.len();
-            continue;
-        }
-        if openers().any(|o| o.starts_with(rest)) && !rest.starts_with('[') {
-            return Payload::Unclear;
-        }
-        let next = after(rest, 1).trim_start().chars().next();
-        return match (rest.chars().next(), next) {
-            (Some('{' | '['), None) => Payload::Unclear,
-            (Some('{'), Some(c)) if "\"'{“".contains(c) || c.is_alphabetic() => Payload::At(at),
-            (Some('['), Some('{')) => Payload::At(at),
-            _ => Payload::None,
-        };
+/// A word after `<tool_call>`: GLM's name of a tool, or prose.
+fn in_tag(rest: &str, at: usize) -> Payload {
+    let part = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let tail = rest.trim_start_matches(part).trim_start();
+    let follows = ["<arg_key>", "</arg_value>", glm::CLOSE];
+    if follows.iter().any(|t| tail.starts_with(t)) {
+        Payload::At(at, Ends::At(glm::FORM.ends))
+    } else if follows.iter().any(|t| t.starts_with(tail)) {
+        Payload::Unclear
+    } else {
+        Payload::None
+    }
+}
+
+/// The payload after an opener at which a call surely begins.
+fn value_after(text: &str, from: usize, ends: Ends) -> Payload {
+    if ends != Ends::Json {
+        return Payload::At(from, ends);
+    }
+    let head = after(text, from);
+    let array = head.trim_start().strip_prefix('[').map(str::trim_start);
+    if array.is_some_and(|items| items.starts_with('{')) {
+        return Payload::At(from + head.len() - head.trim_start().len(), Ends::Json);
+    }
+    match head.find('{') {
+        Some(at) if at <= HEAD => Payload::At(from + at, Ends::Json),
+        None if head.len() <= HEAD => Payload::Unclear,
+        _ => Payload::None,
     }
 }

@@ -6,9 +6,26 @@
 //! one is a file with a [`Form`] and a row there.
 
 mod bare_json;
+#[cfg(test)]
+mod corpus;
+mod deepseek;
+mod dsml;
+mod escaped;
 mod function_xml;
+mod gemma;
+mod glm;
+mod harmony;
 mod holdback;
+mod invoke_xml;
+mod kimi;
+mod llama;
+mod mistral;
+mod narration;
+mod parts;
 mod position;
+mod pythonic;
+mod raw;
+mod react;
 mod repeats;
 mod shape;
 #[cfg(test)]
@@ -17,18 +34,40 @@ mod tagged_json;
 #[cfg(test)]
 pub(crate) mod tests;
 mod thinking;
+mod tool_tag;
+mod xml;
 
 use crate::model::arguments::{self, CallError, Settled, names};
 use crate::model::{CallKind, Finish, Reply, ToolCall, ToolSpec};
 use position::Standing;
 use std::ops::Range;
 
+pub(crate) use glm::argument_pairs;
 pub use holdback::Holdback;
+pub use narration::announces;
+pub use raw::from_raw;
 pub use repeats::Repeats;
 pub use thinking::split_thinking;
 
 /// Every form, tried in this order where two begin at the same place.
-const FORMS: &[&Form] = &[&function_xml::FORM, &tagged_json::FORM, &bare_json::FORM];
+const FORMS: &[&Form] = &[
+    &function_xml::FORM,
+    &glm::FORM,
+    &invoke_xml::FORM,
+    &tool_tag::FORM,
+    &tagged_json::FORM,
+    &llama::FORM,
+    &mistral::FORM,
+    &deepseek::FORM,
+    &dsml::FORM,
+    &kimi::FORM,
+    &harmony::FORM,
+    &gemma::FORM,
+    &pythonic::FORM,
+    &bare_json::FORM,
+    &react::FORM,
+    &escaped::FORM,
+];
 
 /// The most pieces that are looked at in one text.
 const MOST_PIECES: usize = 64;
@@ -81,6 +120,8 @@ struct Form {
     name: &'static str,
     /// Texts that begin it wherever they stand; the display holds them back.
     openers: &'static [&'static str],
+    /// Texts that end a call of this form. None: it ends with its JSON value.
+    ends: &'static [&'static str],
     /// The next piece at or after a place.
     find: fn(&str, usize, &Cx) -> Option<Piece>,
 }
@@ -106,6 +147,8 @@ struct Piece {
 /// A call as it was written.
 #[derive(Debug, Clone)]
 struct Written {
+    /// The id that the model gave it, where its family relies on such.
+    id: Option<String>,
     name: String,
     /// JSON text.
     arguments: String,
@@ -117,6 +160,37 @@ struct Written {
     explicit: bool,
     /// The tool was guessed from the arguments.
     guessed: bool,
+}
+
+impl Written {
+    /// A call in tags of its own, with its arguments as JSON text.
+    fn tagged(name: &str, arguments: String, raw: &str) -> Self {
+        Written {
+            id: None,
+            name: name.to_owned(),
+            arguments,
+            raw: raw.trim_end().to_owned(),
+            parallel: true,
+            explicit: true,
+            guessed: false,
+        }
+    }
+}
+
+impl Piece {
+    /// One call in tags, or why it is none.
+    fn tagged(span: Range<usize>, call: Result<Written, Trouble>) -> Self {
+        let (calls, trouble) = match call {
+            Ok(call) => (vec![call], None),
+            Err(trouble) => (Vec::new(), Some(trouble)),
+        };
+        Piece {
+            span,
+            calls,
+            trouble,
+            tagged: true,
+        }
+    }
 }
 
 /// Why a piece is no call though it looks like one.
@@ -210,7 +284,12 @@ fn in_text(tools: &[ToolSpec], text: &str, finish: &Finish, around: &Surrounding
     let reads = calls.iter().all(names::read_only);
     let plain = group.pieces.iter().any(|p| !p.tagged);
     let guessed = written.clone().any(|(_, call)| call.guessed);
-    if standing == Standing::Surrounded || guessed && !reads {
+    if guessed && !reads {
+        return fault(format!(
+            "Your reply describes a call of {name} in words, so nothing was run. Send it as a tool call, or answer in words."
+        ));
+    }
+    if standing == Standing::Surrounded {
         return fault(format!(
             "Your reply shows a call of {name} inside other text, so nothing was run. If it shall run, call {name} again and write nothing after the call. If it was only shown, give your answer in words."
         ));
@@ -298,7 +377,7 @@ fn gather(text: &str, cx: &Cx) -> Option<Group> {
 
 fn settle(call: &Written, tools: &[ToolSpec]) -> Settled {
     let call = ToolCall {
-        id: ToolCall::fresh_id(),
+        id: call.id.clone().unwrap_or_else(ToolCall::fresh_id),
         name: call.name.clone(),
         arguments: call.arguments.clone(),
         kind: CallKind::Function,

@@ -1,6 +1,6 @@
 //! Where a call stands in a text, and what that says: a call that is meant, or one that is shown.
 
-use super::{Cx, Group, Surroundings, Trouble, Written, after, before};
+use super::{Cx, FORMS, Group, Surroundings, Trouble, Written, after, before};
 use crate::model::arguments::keys;
 use crate::words;
 use serde_json::Value;
@@ -33,8 +33,44 @@ pub(super) const CLOSERS: [&str; 8] = [
     "[END_TOOL_REQUEST]",
 ];
 
+/// Tags that end a call or a list of calls in one form only.
+pub(super) const FURTHER_CLOSERS: [&str; 19] = [
+    "</invoke>",
+    "</minimax:tool_call>",
+    "]<]minimax[>[",
+    "</use_mcp_tool>",
+    "</｜DSML｜function_calls>",
+    "</｜DSML｜tool_calls>",
+    "</｜DSML｜invoke>",
+    "</|DSML|function_calls>",
+    "</|DSML|tool_calls>",
+    "</|DSML|invoke>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<|tool_call_end|>",
+    "<|tool_calls_end|>",
+    "<|tool_calls_section_end|>",
+    "<|call|>",
+    "<tool_call|>",
+    "<end_function_call>",
+    "&lt;/tool_call&gt;",
+];
+
 /// Tokens that end a message and that some servers let through.
-pub(super) const ENDS: [&str; 4] = ["<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>"];
+pub(super) const ENDS: [&str; 9] = [
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end|>",
+    "<|return|>",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+];
+
+/// How control tokens that begin a call begin themselves.
+const TOKENS: [&str; 3] = ["<|", "<｜", "[TOOL_CALLS]"];
 
 /// Words near a call that make it an example.
 const SIGNS: &[&str] = &[
@@ -151,9 +187,14 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
         return Standing::Strong;
     }
     let tagged = group.pieces.iter().all(|piece| piece.tagged);
+    // Control tokens of a model never occur in its prose.
+    let by_token = group.pieces.iter().all(|piece| {
+        let start = after(text, piece.span.start);
+        TOKENS.iter().any(|token| start.starts_with(token))
+    });
     let long = if tagged {
         // Where such tags are the subject of the work, they occur in prose.
-        speaks_of_tags(around)
+        !by_token && speaks_of_tags(around)
     } else {
         !is_lead_in(lead)
     };
@@ -244,10 +285,9 @@ fn squash(text: &str) -> String {
 }
 
 fn speaks_of_tags(around: &Surroundings) -> bool {
-    around
-        .tool_texts
-        .iter()
-        .any(|text| text.contains("<tool_call>") || text.contains("<function="))
+    let openers = FORMS.iter().flat_map(|form| form.openers);
+    let mut tags = openers.filter(|opener| opener.starts_with(['<', '&']));
+    tags.any(|tag| around.tool_texts.iter().any(|text| text.contains(tag)))
 }
 
 /// A line of a text with what it is part of.
@@ -298,19 +338,19 @@ pub(super) fn may_hold_call(label: &str) -> bool {
 
 /// A tag that begins a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot {
+pub(super) struct Spot<'o> {
     /// Where the call begins: at the fence, when the tag is the first thing in it.
     pub start: usize,
     /// The end of the tag.
     pub end: usize,
-    pub opener: &'static str,
+    pub opener: &'o str,
     /// It stands in a fence.
     pub fenced: bool,
 }
 
 /// The next of these tags that stands where a call may stand: not in a span of code, a quotation,
 /// a diff, or a fence of another language.
-pub(super) fn tag(text: &str, from: usize, openers: &[&'static str]) -> Option<Spot> {
+pub(super) fn tag<'o>(text: &str, from: usize, openers: &[&'o str]) -> Option<Spot<'o>> {
     lines(text, from).find_map(|line| {
         let fence = line.fence.filter(|_| !line.opens);
         if line.opens || fence.is_some_and(|(_, label)| !may_hold_call(label)) {
@@ -338,11 +378,16 @@ pub(super) fn tag(text: &str, from: usize, openers: &[&'static str]) -> Option<S
     })
 }
 
-/// Where a tag that directly precedes `at` begins, if it is one of these.
+/// Where the tags that directly precede `at` begin, if they are among these.
 pub(super) fn outer(text: &str, at: usize, openers: &[&str]) -> Option<usize> {
-    let lead = before(text, at).trim_end();
-    let opener = openers.iter().find(|o| lead.ends_with(**o))?;
-    Some(lead.len() - opener.len())
+    let mut start = None;
+    loop {
+        let lead = before(text, start.unwrap_or(at)).trim_end();
+        let Some(opener) = openers.iter().find(|o| lead.ends_with(**o)) else {
+            return start;
+        };
+        start = Some(lead.len() - opener.len());
+    }
 }
 
 /// What follows a JSON value at `at`, past white space and a surplus closer.
@@ -361,6 +406,7 @@ pub(super) fn skip_noise(text: &str, at: usize, fenced: bool) -> usize {
         let rest = rest.trim_start();
         let token = CLOSERS
             .iter()
+            .chain(&FURTHER_CLOSERS)
             .chain(&ENDS)
             .find(|token| rest.starts_with(**token))
             .map(|token| token.len())

@@ -1,9 +1,12 @@
 //! Noticing while a reply streams that the model writes the same call again and again.
 
-use super::{Cx, FORMS, shape};
+use super::{Cx, FORMS, Form, glm, shape};
 use crate::model::arguments::json;
 use crate::model::{Delta, ToolSpec};
 use std::collections::BTreeMap;
+
+/// The characters with which openers end.
+const OPENER_ENDS: &str = "=>[｜|;";
 
 /// A JSON value that grows character by character: where it ends.
 #[derive(Debug, Default, Clone)]
@@ -47,8 +50,8 @@ pub struct Repeats<'t> {
     text: String,
     /// Where a JSON value begins in `text`.
     json: Option<(usize, Braces)>,
-    /// `text` holds the beginning of a call with tags around its values.
-    tags: bool,
+    /// `text` holds the beginning of a call whose form ends with one of these texts.
+    ends: Option<&'static [&'static str]>,
     structured: BTreeMap<usize, (String, String, Braces)>,
     last: Option<(String, String)>,
     copies: usize,
@@ -61,7 +64,7 @@ impl<'t> Repeats<'t> {
             tools,
             text: String::new(),
             json: None,
-            tags: false,
+            ends: None,
             structured: BTreeMap::new(),
             last: None,
             copies: 0,
@@ -117,29 +120,47 @@ impl<'t> Repeats<'t> {
     }
 
     fn character(&mut self, c: char) {
-        let begins = matches!(c, '{' | '[') && self.json.is_none() && !self.tags;
+        let begins = matches!(c, '{' | '[') && self.json.is_none() && self.ends.is_none();
         if begins && self.at_beginning() {
             self.json = Some((self.text.len(), Braces::default()));
         }
         self.text.push(c);
-        if c == '=' && self.text.ends_with("<function=") {
-            self.tags = true;
-            self.json = None;
-        }
-        if self.tags {
-            if c == '>' && self.text.ends_with("</function>") {
+        if let Some(ends) = self.ends {
+            if ends.iter().any(|end| self.text.ends_with(end)) {
                 self.block();
             }
             return;
         }
+        if OPENER_ENDS.contains(c)
+            && let Some(ends) = self.opened()
+        {
+            self.ends = Some(ends);
+            self.json = None;
+            return;
+        }
+        if c == '>' && self.text.ends_with(glm::CLOSE) {
+            self.block();
+            return;
+        }
         if c == '`' && self.text.ends_with("\n```") {
             self.json = None;
+            // The end of a fence must not look like the beginning of the next one.
+            if self.text.trim() == "```" {
+                self.text.clear();
+            }
             return;
         }
         let closed = self.json.as_mut().is_some_and(|(_, braces)| braces.push(c));
         if closed && let Some((start, _)) = self.json.take() {
             self.value(start);
         }
+    }
+
+    /// How the call ends whose opener `text` ends with.
+    fn opened(&self) -> Option<&'static [&'static str]> {
+        let mut forms = FORMS.iter().filter(|form| !form.ends.is_empty());
+        let opened = |form: &&&Form| form.openers.iter().any(|o| self.text.ends_with(o));
+        forms.find(opened).map(|form| form.ends)
     }
 
     /// True where a value may begin: at the start of a line, or after a tag.
@@ -149,12 +170,20 @@ impl<'t> Repeats<'t> {
     }
 
     fn value(&mut self, start: usize) {
-        let value = json::read(self.text.get(start..).unwrap_or_default(), false);
-        let calls = value.and_then(|read| shape::calls(&read.value, self.tools));
-        for call in calls.unwrap_or_default() {
-            self.count(call.name, &call.arguments);
+        let Some(read) = json::read(self.text.get(start..).unwrap_or_default(), false) else {
+            // Something else in brackets, for example a tag.
+            return;
+        };
+        match shape::calls(&read.value, self.tools) {
+            Some(calls) => {
+                for call in calls {
+                    self.count(call.name, &call.arguments);
+                }
+                self.text.clear();
+            }
+            // The arguments of a call whose name stands before them.
+            None => self.block(),
         }
-        self.text.clear();
     }
 
     fn block(&mut self) {
@@ -171,6 +200,6 @@ impl<'t> Repeats<'t> {
             self.count(call.name, &call.arguments);
         }
         self.text.clear();
-        self.tags = false;
+        self.ends = None;
     }
 }

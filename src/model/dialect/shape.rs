@@ -115,22 +115,23 @@ fn keyed(object: &Map<String, Value>, tools: &[ToolSpec]) -> Option<Written> {
 
 /// Arguments alone, when one single tool takes them and it only reads.
 fn nameless(object: &Map<String, Value>, tools: &[ToolSpec]) -> Option<Written> {
-    let mut fitting = tools.iter().filter(|tool| {
-        let schema = tool.schema();
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let known = properties.is_some_and(|p| object.keys().all(|k| p.contains_key(k)));
-        let required = schema.get("required").and_then(Value::as_array);
-        let complete = required
-            .into_iter()
-            .flatten()
-            .all(|key| key.as_str().is_some_and(|key| object.contains_key(key)));
-        known && complete && required.is_some_and(|r| !r.is_empty())
-    });
+    let mut fitting = tools.iter().filter(|tool| takes(tool, object));
     let tool = fitting.next().filter(|_| fitting.next().is_none())?;
     names::reads_only(&tool.name).then(|| Written {
         guessed: true,
         ..written(&tool.name, &Value::Object(object.clone()))
     })
+}
+
+/// True when a tool knows every key of `object`, and `object` has all that the tool must have.
+pub(super) fn takes(tool: &ToolSpec, object: &Map<String, Value>) -> bool {
+    let schema = tool.schema();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut needed = required.into_iter().flatten();
+    properties.is_some_and(|p| object.keys().all(|k| p.contains_key(k)))
+        && needed.all(|key| key.as_str().is_some_and(|key| object.contains_key(key)))
+        && required.is_some_and(|r| !r.is_empty())
 }
 
 /// A call from its parts; a string of JSON stays as it is.
@@ -140,6 +141,7 @@ fn written(name: &str, arguments: &Value) -> Written {
         other => other.to_string(),
     };
     Written {
+        id: None,
         name: name.to_owned(),
         raw: format!("{}{arguments}", Value::from(name)),
         arguments,

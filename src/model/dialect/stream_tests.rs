@@ -5,7 +5,7 @@ use crate::model::arguments::tests::tools;
 
 /// What is shown of a text that is fed in pieces of `size` bytes, and what is held at its end.
 pub(super) fn shown(text: &str, size: usize) -> (String, String) {
-    let mut hold = Holdback::new(true);
+    let mut hold = Holdback::new(&tools());
     let mut out = String::new();
     let mut piece = String::new();
     for c in text.chars() {
@@ -73,7 +73,7 @@ fn text_comes_through_whole() {
     let fence = format!("```json\n{BASH}\n```\n");
     let long = format!("{fence}It does this. It does that. And it does more.");
     assert_eq!(shown(&long, 1).0, long);
-    let mut hold = Holdback::new(false);
+    let mut hold = Holdback::new(&[]);
     assert_eq!(hold.push(READ), READ);
 }
 

@@ -8,6 +8,7 @@ use crate::model::arguments::json;
 pub(super) const FORM: Form = Form {
     name: "tagged-json",
     openers: &OPENERS,
+    ends: &[],
     find,
 };
 
@@ -31,13 +32,15 @@ fn find(text: &str, from: usize, cx: &Cx) -> Option<Piece> {
         let skipped = rest.len() - payload(rest).len();
         let body = payload(rest);
         if !body.starts_with(['{', '[']) {
-            if is_whole_message(text, spot.start) && !body.starts_with("<function=") {
+            let markup = ["<function=", "<function name=", "<invoke name="];
+            let markup = markup.iter().any(|m| body.starts_with(m));
+            if is_whole_message(text, spot.start) && !markup {
                 return Some(foreign(text, spot.start));
             }
             continue;
         }
         let start = spot.end + skipped;
-        let mut piece = read(text, start, cx);
+        let mut piece = read(text, start, true, cx);
         // Qwen2.5-Coder sometimes repeats the list of tools from its prompt before its call. The
         // list belongs to the piece but is no call.
         if spot.opener == "<tools>" && piece.calls.is_empty() {
@@ -80,8 +83,9 @@ fn payload(text: &str) -> &str {
     }
 }
 
-/// Reads the JSON values at `start`, up to a closing tag or the end of the text.
-fn read(text: &str, start: usize, cx: &Cx) -> Piece {
+/// Reads the JSON values at `start`, up to a closing tag or the end of the text. `closes`: the form
+/// has a closing tag, and without it a call may go on where the text was cut.
+pub(super) fn read(text: &str, start: usize, closes: bool, cx: &Cx) -> Piece {
     let mut piece = Piece {
         span: start..start,
         calls: Vec::new(),
@@ -117,7 +121,7 @@ fn read(text: &str, start: usize, cx: &Cx) -> Piece {
     let closed = CLOSERS
         .iter()
         .any(|c| position::after_json(text, piece.span.end).starts_with(c));
-    if !closed && !cx.whole && piece.trouble.is_none() {
+    if closes && !closed && !cx.whole && piece.trouble.is_none() {
         piece.trouble = Some(Trouble::Cut);
         return piece;
     }

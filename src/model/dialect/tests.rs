@@ -42,14 +42,14 @@ pub(crate) fn mutations(seeds: &[&str], count: usize) -> impl Iterator<Item = St
     })
 }
 
-const ALONE: Surroundings = Surroundings {
+pub(super) const ALONE: Surroundings = Surroundings {
     user_texts: &["fix the bug"],
     tool_texts: &[],
     enforced: true,
     interactive: false,
 };
 
-fn reply(text: &str, finish: Finish) -> Reply {
+pub(super) fn reply(text: &str, finish: Finish) -> Reply {
     Reply {
         assistant: Assistant {
             text: text.into(),
@@ -61,12 +61,12 @@ fn reply(text: &str, finish: Finish) -> Reply {
     }
 }
 
-fn look(text: &str) -> Finding {
+pub(super) fn look(text: &str) -> Finding {
     recover(&tools(), &reply(text, Finish::Stop), &ALONE)
 }
 
 /// The calls of a text as (name, arguments); it must hold some.
-fn calls(text: &str) -> Vec<(String, Value)> {
+pub(super) fn calls(text: &str) -> Vec<(String, Value)> {
     match look(text) {
         Finding::Calls(found) => {
             assert!(found.calls.iter().all(|c| c.recovered && !c.id.is_empty()));
@@ -495,7 +495,7 @@ fn no_bytes_can_make_it_panic() {
             assert!(!found.calls.is_empty());
         }
         let _ = split_thinking(&text);
-        let mut hold = Holdback::new(true);
+        let mut hold = Holdback::new(&tools());
         let mut repeats_tools = tools();
         repeats_tools.truncate(4);
         let mut repeats = Repeats::new(&repeats_tools);

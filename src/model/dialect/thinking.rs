@@ -10,7 +10,18 @@ pub(super) const TAGS: &[(&str, &str)] = &[
     ("[THINK]", "[/THINK]"),
     ("<seed:think>", "</seed:think>"),
     ("<|channel>thought", "<channel|>"),
+    ("<|channel|>analysis<|message|>", "<|end|>"),
 ];
+
+/// Headers of harmony's last message, longer ones first. The answer follows.
+pub(super) const HEADERS: [&str; 2] = [
+    "<|start|>assistant<|channel|>final<|message|>",
+    "<|channel|>final<|message|>",
+];
+
+/// How harmony's headers read when a server takes their tokens away.
+const BARE: &str = "analysis";
+const BARE_ENDS: [&str; 2] = ["assistantfinal", "assistantcommentary to="];
 
 /// Splits thinking off a text: (thinking, what remains). `None`: there is none.
 ///
@@ -31,6 +42,27 @@ pub fn split_thinking(text: &str) -> Option<(String, String)> {
 
 fn split(text: &str, first: bool) -> Option<(&str, &str)> {
     let start = text.trim_start();
+    if let Some(answer) = HEADERS.iter().find_map(|h| start.strip_prefix(h)) {
+        let ends = ["<|return|>", "<|end|>"];
+        let cut = ends
+            .iter()
+            .find_map(|end| answer.trim_end().strip_suffix(end));
+        return Some(("", cut.unwrap_or(answer)));
+    }
+    if first
+        && let Some(inside) = start.strip_prefix(BARE)
+        && let Some((at, end)) = BARE_ENDS
+            .iter()
+            .find_map(|end| Some((inside.find(end)?, *end)))
+    {
+        // The header of a call belongs to the call.
+        let from = if end == BARE_ENDS[0] {
+            at + end.len()
+        } else {
+            at
+        };
+        return Some((before(inside, at), after(inside, from)));
+    }
     for (open, close) in TAGS {
         if let Some(inside) = start.strip_prefix(open) {
             let at = inside.find(close).unwrap_or(inside.len());

@@ -46,6 +46,7 @@ const BAD_CALL: &[&str] = &[
     "invalid tool call arguments",
     "xml syntax error",
     "tool_use_failed",
+    "does not match the expected",
 ];
 
 /// Errors that servers send without a status once the stream has begun, with the status that they
@@ -61,7 +62,6 @@ const STATUS_OF: &[(&str, u16)] = &[
     ("server_error", 500),
     ("api_error", 500),
     ("unexpectedly stopped", 500),
-    ("does not match the expected", 500),
     ("internal_error", 500),
     ("authentication_error", 401),
     ("invalid_api_key", 401),

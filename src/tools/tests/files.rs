@@ -422,3 +422,54 @@ fn a_picture_is_known_by_its_bytes() {
         ToolError::Other(_)
     ));
 }
+
+#[test]
+fn a_path_is_what_the_model_must_have_meant() {
+    let b = Bench::new()
+        .file("src/a.rs", "1\n2\n3\n")
+        .file("@odd", "x")
+        .file("b:7", "y");
+    let meant = |path: &str| {
+        let action = Action::Read {
+            path: path.into(),
+            first: 1,
+            lines: None,
+            max_bytes: 100,
+        };
+        match b.bench.meant(action) {
+            Action::Read {
+                path, first, lines, ..
+            } => (
+                path.replace(&b.dir.display().to_string(), "DIR"),
+                first,
+                lines,
+            ),
+            other => panic!("{other:?}"),
+        }
+    };
+    let same = |path: &str| (path.to_owned(), 1, None);
+    assert_eq!(meant("@src/a.rs"), same("src/a.rs"));
+    assert_eq!(meant("src/a.rs:"), same("src/a.rs"));
+    assert_eq!(meant("src/a.rs:2-3"), ("src/a.rs".into(), 2, Some(2)));
+    assert_eq!(meant("@src/a.rs:3"), ("src/a.rs".into(), 3, Some(1)));
+    assert_eq!(meant("/workspace/src/a.rs"), same("DIR/src/a.rs"));
+    assert_eq!(
+        meant("/repo/src/a.rs:1-2"),
+        ("DIR/src/a.rs".into(), 1, Some(2))
+    );
+    // What exists as it was written is meant as it was written, and nothing is made up.
+    for path in [
+        "@odd",
+        "b:7",
+        "src/a.rs",
+        "src/none.rs:2",
+        "@none",
+        "/app/none",
+        "/etc/src/a.rs",
+        "src/a.rs:x",
+        "src/a.rs:0",
+        "",
+    ] {
+        assert_eq!(meant(path), same(path));
+    }
+}

@@ -303,7 +303,7 @@ fn what_ends_a_reply_and_what_breaks_it() {
     let error = r#"{"error":{"code":500,"message":"The model produced output that does not match the expected x format"}}"#;
     assert!(matches!(
         ok(&[text, error], false),
-        Err(ModelError::Status { status: 500, .. })
+        Err(ModelError::BadCall { raw: None, .. })
     ));
 }
 

@@ -92,6 +92,10 @@ fn models_tools_and_broken_calls() {
         at(500, r#"{"error":"tool 'x' not found"}"#),
         ModelError::BadCall { .. }
     ));
+    let format = r#"{"error":{"code":500,"message":"The model produced output that does not match the expected hermes format"}}"#;
+    for status in [200, 500] {
+        assert!(matches!(at(status, format), ModelError::BadCall { .. }));
+    }
     // Our own history was bad: nothing that the model could mend.
     assert_eq!(
         message(&at(
@@ -134,10 +138,6 @@ fn every_shape_gives_the_servers_words_in_one_line() {
 #[test]
 fn an_error_inside_a_stream_gets_its_status_from_its_words() {
     for (body, status) in [
-        (
-            r#"{"error":{"code":500,"message":"The model produced output that does not match the expected hermes format"}}"#,
-            500,
-        ),
         (
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             529,
