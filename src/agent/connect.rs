@@ -47,6 +47,8 @@ pub struct Wish {
     pub resumed: Option<(String, String)>,
     /// The harness needs no tool calls, so a model without them will do.
     pub without_tools: bool,
+    /// Models whose own harness needs no tool calls.
+    pub text_models: Vec<String>,
 }
 
 /// Finds the provider, the model and the window.
@@ -99,7 +101,7 @@ pub fn connect(
             provider.name
         )));
     }
-    if info.tools == Some(false) && !wish.without_tools {
+    if info.tools == Some(false) && !wish.without_tools && !wish.text_models.contains(&model) {
         // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
         // writes them into the prompt.
         if matches!(

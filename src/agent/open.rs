@@ -18,6 +18,7 @@ use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
+use crate::words::nearest;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,8 @@ pub struct Open {
     pub schema: Option<Value>,
     /// Log contents too.
     pub debug: bool,
+    /// Folders of ours beside the home that tools may neither read nor write.
+    pub own_homes: Vec<PathBuf>,
 }
 
 /// Opens a session.
@@ -58,7 +61,8 @@ pub fn open(
     };
     let recorded = restored.as_ref().and_then(|r| r.context.clone());
     let cwd = working_folder(ask, recorded.as_ref(), front);
-    let policy = policy(config, home, &cwd, recorded.as_ref());
+    let mut policy = policy(config, home, &cwd, recorded.as_ref());
+    policy.own_homes.extend(ask.own_homes.iter().cloned());
     let approval = recorded
         .as_ref()
         .filter(|_| !is_flag(&config.approval_policy.source))
@@ -72,14 +76,21 @@ pub fn open(
             .as_ref()
             .map(|r| (r.model_provider.clone(), r.model.clone())),
         without_tools: named.is_some_and(|h| h.reads_text()),
+        text_models: match named {
+            Some(_) => Vec::new(),
+            None => text_models(config),
+        },
     };
     let connection = connect(config, &wish, cancel, front)?;
-    let harness = named.unwrap_or_else(|| {
-        let p = &connection.provider;
-        let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url)
-            .unwrap_or(harnesses::GENERAL);
-        harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
-    });
+    let harness = match named.or(own_harness(config, &connection.model).map_err(fail)?) {
+        Some(harness) => harness,
+        None => {
+            let p = &connection.provider;
+            let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url)
+                .unwrap_or(harnesses::GENERAL);
+            harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
+        }
+    };
     let size = recorded
         .as_ref()
         .and_then(|r| Size::from_name(&r.harness_size))
@@ -329,9 +340,39 @@ fn named_harness(
     };
     // An empty name pins the native harness, as users of the original know it.
     let id = if id.is_empty() { "native" } else { id.as_str() };
-    harnesses::by_id(id).map(Some).ok_or_else(|| {
+    known_harness(id).map(Some)
+}
+
+/// The harness that the config has for this model.
+fn own_harness(config: &Config, model: &str) -> Result<Option<&'static dyn Harness>, String> {
+    let id = config.model_harness.get(model);
+    id.map(|id| known_harness(id).map_err(|e| format!("model_harness of {model}: {e}")))
+        .transpose()
+}
+
+/// Models for which the config has a harness that needs no tool calls.
+fn text_models(config: &Config) -> Vec<String> {
+    let reads_text = |id: &str| harnesses::by_id(id).is_some_and(|h| h.reads_text());
+    let rows = config.model_harness.iter();
+    rows.filter(|(_, id)| reads_text(id))
+        .map(|(model, _)| model.clone())
+        .collect()
+}
+
+/// The harness of that id.
+///
+/// # Errors
+/// A sentence that names the known ones.
+pub fn known_harness(id: &str) -> Result<&'static dyn Harness, String> {
+    harnesses::by_id(id).ok_or_else(|| {
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        format!("there is no harness `{id}`; known are {}", known.join(", "))
+        let near = nearest(id, known.iter().copied())
+            .map(|n| format!("did you mean {n}? "))
+            .unwrap_or_default();
+        format!(
+            "there is no harness `{id}`; {near}known are {}",
+            known.join(", ")
+        )
     })
 }
 

@@ -42,6 +42,9 @@ pub struct Session {
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
     pub(super) repairs: u64,
+    pub(super) requests: u64,
+    pub(super) steps: u64,
+    pub(super) faults: u64,
     pub(super) actions: u64,
     pub(super) show_once: Vec<Item>,
     pub(super) log: Log,
@@ -101,6 +104,19 @@ pub struct Parts {
     pub effort: Option<String>,
     /// A schema for the answer.
     pub schema: Option<Value>,
+}
+
+/// How often things happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests that asked the model for a reply.
+    pub requests: u64,
+    /// Replies with at least one action.
+    pub steps: u64,
+    /// Calls that were repaired or taken from text.
+    pub repairs: u64,
+    /// Calls that could not be understood, and replies that had to be asked for again.
+    pub faults: u64,
 }
 
 impl Session {
@@ -164,6 +180,9 @@ impl Session {
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
             repairs: 0,
+            requests: 0,
+            steps: 0,
+            faults: 0,
             actions: 0,
             show_once: Vec::new(),
             log: parts.log,
@@ -204,6 +223,16 @@ impl Session {
     /// Tokens of the session so far.
     pub fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// What happened since the session was opened.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            requests: self.requests,
+            steps: self.steps,
+            repairs: self.repairs,
+            faults: self.faults,
+        }
     }
 
     /// The stop flag.

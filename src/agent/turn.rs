@@ -116,6 +116,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
+        self.requests += 1;
         let rest = self.rest(show);
         let tokens = self.budget.tokens(rest);
         let bytes = (self.budget.counter().fixed() + rest).bytes;
@@ -224,6 +225,7 @@ impl Session {
             // The server could not read what its own model wrote; the model gets a hint and another try.
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
                 p.requeries += 1;
+                self.faults += 1;
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
@@ -288,6 +290,7 @@ impl Session {
         match self.harness.read(&self.state, &reply) {
             Step::Requery { show, keep } => {
                 p.requeries += 1;
+                self.faults += 1;
                 *self
                     .state
                     .counters
@@ -400,6 +403,7 @@ impl Session {
                     return None;
                 }
                 p.corrected = true;
+                self.faults += 1;
                 front.event(&Event::Repaired(
                     "the reply looks like a tool call that cannot be run; the model was told"
                         .into(),
@@ -466,6 +470,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         p.steps += 1;
+        self.steps += 1;
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
@@ -480,6 +485,7 @@ impl Session {
             };
             let result = match action {
                 Err(error) => {
+                    self.faults += 1;
                     front.event(&Event::BadCall {
                         call: call.clone(),
                         error: error.clone(),

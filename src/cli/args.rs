@@ -48,6 +48,8 @@ pub enum Command {
     HarnessList,
     /// Show a harness.
     HarnessShow(String),
+    /// Measure harnesses.
+    HarnessBench,
     /// List models.
     Models,
     /// Run a command in the sandbox: the program and its arguments.
@@ -89,6 +91,14 @@ pub struct Options {
     pub chat_completions: bool,
     /// `--wire`, for `harness show`.
     pub wire: Option<WireApi>,
+    /// `--runs`.
+    pub runs: Option<u32>,
+    /// `--task`: names.
+    pub tasks: Vec<String>,
+    /// `--save`.
+    pub save: bool,
+    /// `--export`.
+    pub export: Option<PathBuf>,
     /// `--cd`.
     pub cd: Option<PathBuf>,
     /// `--skip-git-repo-check`, or `--yolo`.

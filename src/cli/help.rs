@@ -1,6 +1,6 @@
 //! Help texts, made from the tables of the command line.
 
-use super::args::table::{FLAGS, Flag, SUBCOMMANDS, Subcommand, Verb};
+use super::args::table::{FLAGS, Flag, GROUPS, SUBCOMMANDS, Subcommand, Verb};
 use std::fmt::Write;
 
 /// The column where the explanations of flags begin.
@@ -19,14 +19,7 @@ pub fn help(verb: Verb) -> String {
     );
     if verb == Verb::Run {
         out.push_str("\nSubcommands:\n");
-        for row in SUBCOMMANDS.iter().filter(|s| !s.words.is_empty()) {
-            let words = row.words.join(" ");
-            let name = match row.alias {
-                Some(alias) => format!("{words}, {alias}"),
-                None => words,
-            };
-            let _ = writeln!(out, "  {name:<16}{}", row.doc);
-        }
+        subcommands(&mut out);
     }
     out.push_str("\nFlags:\n");
     for flag in FLAGS
@@ -54,6 +47,32 @@ pub fn help(verb: Verb) -> String {
         );
     }
     out
+}
+
+/// A line for each subcommand; those that share a first word which is none itself share a line.
+fn subcommands(out: &mut String) {
+    let mut grouped = "";
+    for row in SUBCOMMANDS {
+        let [first, ..] = row.words else { continue };
+        if SUBCOMMANDS.iter().all(|s| s.words != [*first]) {
+            if grouped != *first {
+                grouped = first;
+                let members = SUBCOMMANDS
+                    .iter()
+                    .filter(|s| s.words.first() == Some(first));
+                let names: Vec<_> = members.filter_map(|s| s.words.last().copied()).collect();
+                let doc = GROUPS.iter().find(|g| g.0 == *first).map_or("", |g| g.1);
+                let _ = writeln!(out, "  {first:<16}{doc}: {}", names.join(", "));
+            }
+            continue;
+        }
+        let words = row.words.join(" ");
+        let name = match row.alias {
+            Some(alias) => format!("{words}, {alias}"),
+            None => words,
+        };
+        let _ = writeln!(out, "  {name:<16}{}", row.doc);
+    }
 }
 
 fn name(flag: &Flag) -> String {

@@ -64,6 +64,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         } => commands::exec::run(prompt, Some(session), *exec, options),
         Command::HarnessList => commands::harness::list(options),
         Command::HarnessShow(id) => commands::harness::show(id, options),
+        Command::HarnessBench => commands::bench::run(options),
         Command::Models => commands::models::run(options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }

@@ -11,6 +11,13 @@ pub enum ConfigError {
         /// The system's reason, or ours.
         why: String,
     },
+    /// A file cannot be changed.
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason, or what to do by hand.
+        why: String,
+    },
     /// A file, or a `-c`, is not TOML.
     Syntax {
         /// `file:line`, or the flag as typed.
@@ -49,6 +56,13 @@ impl fmt::Display for ConfigError {
                 write!(
                     f,
                     "the config file {} cannot be read: {why}",
+                    path.display()
+                )
+            }
+            Self::Write { path, why } => {
+                write!(
+                    f,
+                    "the config file {} cannot be changed: {why}",
                     path.display()
                 )
             }

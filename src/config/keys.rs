@@ -156,6 +156,7 @@ pub const KEYS: &[Key] = &[
 
     // Harness
     key("harness", Text, "", "How the model sees the task; unset: by model family; \"\": native."),
+    key("model_harness.*", Text, "", "The harness of one model, by its name; `harness` wins over it."),
     key("harness_guidance", Bool, "true", "Add a short reliability block to the prompt."),
     key("harness_size", OneOf(&["full", "compact", "tiny"]), "", "Size of the prompt and tools; unset: by the window."),
 

@@ -256,6 +256,7 @@ fn config(values: &Values) -> Config {
         developer_instructions: values.text("developer_instructions"),
         sampling: typed(values, &["sampling"]),
         harness: values.text("harness"),
+        model_harness: typed(values, &["model_harness"]).value,
         harness_guidance: values.flag("harness_guidance"),
         harness_size: values.text("harness_size"),
         approval_policy: values.or_default("approval_policy", |v| Approval::from_name(v.as_str()?)),

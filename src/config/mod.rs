@@ -3,6 +3,7 @@
 //! Layers, from low to high: built-in defaults, the user's `config.toml`, a trusted project's
 //! `.openinterpreter/config.toml`, a profile, `-c` and flags.
 
+pub mod edit;
 mod environment;
 mod error;
 mod file;
@@ -109,6 +110,8 @@ pub struct Config {
     pub sampling: Setting<Sampling>,
     /// The harness; `None`: chosen by model family; `""`: native.
     pub harness: Setting<Option<String>>,
+    /// `[model_harness]`: the harness of a model, by the model's name. [`Config::harness`] wins.
+    pub model_harness: BTreeMap<String, String>,
     /// Add the short reliability block.
     pub harness_guidance: Setting<bool>,
     /// `full`, `compact` or `tiny`; `None`: chosen by the window.

@@ -30,6 +30,7 @@ impl Session {
             return Next::End(EndReason::Done, p.last_text.clone());
         }
         p.empty += 1;
+        self.faults += 1;
         let thoughts = reply.assistant.reasoning.iter();
         let endless = matches!(reply.finish, Finish::Length | Finish::Cut)
             && thoughts.map(|r| r.text.len()).sum::<usize>() > 0;
@@ -71,6 +72,7 @@ impl Session {
         p: &mut Progress,
     ) -> Next {
         p.requeries += 1;
+        self.faults += 1;
         if p.requeries > super::REQUERIES {
             return Next::End(
                 EndReason::Failed(

@@ -240,7 +240,7 @@ impl Line {
         }
         let resumes = matches!(verb, Verb::Resume | Verb::ExecResume);
         let most = match verb {
-            Verb::HarnessList | Verb::Models => 0,
+            Verb::HarnessList | Verb::HarnessBench | Verb::Models => 0,
             Verb::Resume | Verb::ExecResume if !self.options.last => 2,
             Verb::Help => usize::MAX,
             _ => 1,
@@ -280,6 +280,7 @@ impl Line {
                     );
                 }
             },
+            Verb::HarnessBench => Command::HarnessBench,
             Verb::Models => Command::Models,
             Verb::Help | Verb::Sandbox => Command::Help(help_topic(&own)?),
         })

@@ -23,6 +23,8 @@ pub enum Verb {
     HarnessList,
     /// `harness show`
     HarnessShow,
+    /// `harness bench`
+    HarnessBench,
     /// `models`
     Models,
     /// `sandbox`
@@ -82,6 +84,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter harness show qwen-code --size compact --json"],
     },
     Subcommand {
+        verb: Verb::HarnessBench, words: &["harness", "bench"], alias: None, usage: "",
+        doc: "Measure the harnesses on built-in tasks with your model",
+        examples: &["interpreter harness bench --oss --harness qwen-code,mini-swe-agent --save"],
+    },
+    Subcommand {
         verb: Verb::Models, words: &["models"], alias: None, usage: "",
         doc: "List the models of the local servers, or of the provider",
         examples: &["interpreter models --local-provider lmstudio"],
@@ -97,6 +104,9 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter help exec"],
     },
 ];
+
+/// First words that are no subcommand themselves, and what they are about.
+pub const GROUPS: &[(&str, &str)] = &[("harness", "How the model sees the task")];
 
 /// What a flag takes and does.
 #[derive(Clone, Copy)]
@@ -140,6 +150,7 @@ const EVERY: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
     Sandbox,
 ];
@@ -150,6 +161,7 @@ const EVERY_AND_HELP: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
     Sandbox,
     Help,
@@ -164,11 +176,16 @@ const MODELS: &[Verb] = &[
     Resume,
     HarnessList,
     HarnessShow,
+    HarnessBench,
     Models,
 ];
 const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Sandbox];
-const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow];
-const JSON: &[Verb] = &[Exec, ExecResume, HarnessShow];
+const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow, HarnessBench];
+const HARNESSED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessBench];
+const JSON: &[Verb] = &[Exec, ExecResume, HarnessShow, HarnessBench];
+
+/// The most runs of `harness bench`.
+const MOST_RUNS: u32 = 1000;
 
 /// Every flag, in the order of the help.
 #[rustfmt::skip]
@@ -190,7 +207,7 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
         take: Take::Switch(|o| o.chat_completions = true) },
-    Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: TASKS,
+    Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate; else by family (bench: A,B)", on: HARNESSED,
         take: Take::Key("harness") },
     Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
         take: Take::Key("harness_size") },
@@ -200,6 +217,22 @@ pub const FLAGS: &[Flag] = &[
             o.wire = WireApi::ALL.iter().find(|(_, n)| *n == name).map(|(w, _)| *w);
             Ok(())
         }) },
+    Flag { long: &["runs"], short: None, value: "N", doc: "How often each task is tried; 3 unless given", on: &[HarnessBench],
+        take: Take::Value(|o, v| {
+            let runs = utf8(v)?.parse().ok().filter(|n| (1..=MOST_RUNS).contains(n));
+            o.runs = Some(runs.ok_or(format!("`{}` is not a whole number from 1 to {MOST_RUNS}", utf8(v)?))?);
+            Ok(())
+        }) },
+    Flag { long: &["task"], short: None, value: "NAME", doc: "Only this task (repeat)", on: &[HarnessBench],
+        take: Take::Value(|o, v| {
+            let names = utf8(v)?.split(',').map(str::trim).filter(|n| !n.is_empty());
+            o.tasks.extend(names.map(str::to_owned));
+            Ok(())
+        }) },
+    Flag { long: &["save"], short: None, value: "", doc: "Make the best one this model's harness", on: &[HarnessBench],
+        take: Take::Switch(|o| o.save = true) },
+    Flag { long: &["export"], short: None, value: "DIR", doc: "Only write the tasks and their checks there", on: &[HarnessBench],
+        take: Take::Value(|o, v| { o.export = Some(v.into()); Ok(()) }) },
     Flag { long: &["sandbox"], short: Some('s'), value: "MODE", doc: "read-only, workspace-write, danger-full-access", on: FENCED,
         take: Take::Key("sandbox_mode") },
     Flag { long: &["ask-for-approval"], short: Some('a'), value: "WHEN", doc: "untrusted, on-request or never", on: TASKS,

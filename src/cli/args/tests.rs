@@ -20,7 +20,7 @@ fn task(words: &str) -> Prompt {
 
 #[test]
 fn what_each_line_asks_for() {
-    let cases: [(&str, Command); 24] = [
+    let cases: [(&str, Command); 25] = [
         ("", Command::Run(Prompt::Absent)),
         ("fix", Command::Run(task("fix"))),
         ("-", Command::Run(Prompt::Stdin)),
@@ -82,6 +82,10 @@ fn what_each_line_asks_for() {
         (
             "harness --json show native",
             Command::HarnessShow("native".into()),
+        ),
+        (
+            "harness bench --runs 2 --task a,b --save",
+            Command::HarnessBench,
         ),
         ("models --oss", Command::Models),
         (
@@ -332,7 +336,7 @@ fn mistakes_name_the_nearest_right_thing() {
         ),
         (
             "harness zz",
-            "`harness zz` is no subcommand; there are: list, show",
+            "`harness zz` is no subcommand; there are: list, show, bench",
         ),
         (
             "fix the bug",
@@ -342,7 +346,7 @@ fn mistakes_name_the_nearest_right_thing() {
         ("models x", "`interpreter models` takes nothing but flags"),
         (
             "models --json",
-            "--json has no meaning for `interpreter models`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness show",
+            "--json has no meaning for `interpreter models`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness show, interpreter harness bench",
         ),
         ("sandbox", "sandbox needs a command to run"),
         ("exec resume", "needs the id of a session, or --last"),

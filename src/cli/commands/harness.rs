@@ -8,7 +8,6 @@ use crate::cli::render::sanitize::sanitize;
 use crate::cli::{Failure, exit, say};
 use crate::harnesses::{self, Context, Instructions, Size, Start};
 use crate::model::{Item, Request, Sampling, WireApi};
-use crate::words::nearest;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -84,16 +83,7 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
         message,
         code: exit::USAGE,
     };
-    let Some(harness) = harnesses::by_id(id) else {
-        let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = nearest(id, known.iter().copied())
-            .map(|n| format!("did you mean {n}? "))
-            .unwrap_or_default();
-        return Err(usage(format!(
-            "there is no harness `{id}`; {near}known are {}",
-            known.join(", ")
-        )));
-    };
+    let harness = open::known_harness(id).map_err(usage)?;
     let setup = Setup::load(options)?;
     let size = match setup.config.harness_size.as_deref() {
         Some(name) => Size::from_name(name).ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod bench;
 pub mod exec;
 pub mod harness;
 pub mod models;

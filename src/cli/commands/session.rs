@@ -119,6 +119,7 @@ impl Setup {
             chat_completions: options.chat_completions,
             schema,
             debug: options.debug,
+            own_homes: Vec::new(),
         };
         let session =
             open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
