@@ -13,6 +13,9 @@ use ureq::http::{HeaderName, HeaderValue, Uri};
 /// The longest output of an auth command that is read, in bytes. Tokens are a few kilobytes.
 const MAX_TOKEN: u64 = 64 * 1024;
 
+/// The longest that an auth command may take, whatever the config says.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// All headers of a provider: the key first, then those of the config.
 pub(super) fn headers(
     id: &str,
@@ -113,7 +116,7 @@ fn key(
 
 /// Runs the command that prints a key.
 fn token(auth: &AuthCommand) -> Result<String, String> {
-    let limit = Duration::from_millis(auth.timeout_ms.unwrap_or(5_000));
+    let limit = Duration::from_millis(auth.timeout_ms.unwrap_or(5_000)).min(LONGEST);
     let mut command = Command::new(&auth.command);
     command.args(&auth.args);
     if let Some(cwd) = &auth.cwd {
