@@ -54,7 +54,9 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     if let Some(folder) = &options.export {
         return export::write(folder, &tasks);
     }
-    let setup = Setup::load(options)?;
+    let mut setup = Setup::load(options)?;
+    setup.hold_offline(None)?;
+    setup.tell_offline(&mut Teller);
     let harnesses = chosen_harnesses(&setup.config)?;
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
     let ground = Ground {

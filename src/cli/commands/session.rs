@@ -66,6 +66,15 @@ impl Setup {
         Ok(())
     }
 
+    /// Says how `--offline` holds, where it was asked for.
+    pub fn tell_offline(&self, front: &mut dyn Frontend) {
+        match &self.offline {
+            Some(held @ Offline::Enforced(_)) => front.event(&Event::Note(held.to_string())),
+            Some(asked) => front.event(&Event::Warning(asked.to_string())),
+            None => {}
+        }
+    }
+
     /// The file of the session to go on with.
     ///
     /// # Errors
@@ -106,11 +115,7 @@ impl Setup {
             .warnings
             .iter()
             .for_each(|w| front.event(&Event::Warning(w.clone())));
-        match &self.offline {
-            Some(held @ Offline::Enforced(_)) => front.event(&Event::Note(held.to_string())),
-            Some(asked) => front.event(&Event::Warning(asked.to_string())),
-            None => {}
-        }
+        self.tell_offline(front);
         let ask = Open {
             cwd: self.cwd.clone(),
             cwd_named: options.cd.is_some(),
