@@ -41,10 +41,10 @@ fn json(text: &str) -> Value {
 fn a_task_is_solved_in_each_harness_and_counted_right() {
     let steps = HARNESSES.iter().flat_map(|harness| {
         script![
-            read("habits.py").usage(1_000, 0, 20),
-            edit("habits.py", WRONG, RIGHT).usage(1_100, 1_000, 30),
-            run("python3 test_habits.py").usage(1_150, 1_100, 30),
-            end(harness).usage(1_200, 1_100, 5),
+            read("habits.py").usage(9_000, 0, 20),
+            edit("habits.py", WRONG, RIGHT).usage(9_100, 9_000, 30),
+            run("python3 test_habits.py").usage(9_150, 9_100, 30),
+            end(harness).usage(9_200, 9_100, 5),
         ]
     });
     let run = Agent::new()
@@ -76,9 +76,9 @@ fn a_task_is_solved_in_each_harness_and_counted_right() {
         assert_eq!(row["steps"], steps, "{row:#}");
         assert_eq!(
             (&row["prompt_tokens"], &row["output_tokens"]),
-            (&4_450.into(), &85.into())
+            (&36_450.into(), &85.into())
         );
-        assert_eq!(row["cached_share"].as_f64(), Some(3_200.0 / 4_450.0));
+        assert_eq!(row["cached_share"].as_f64(), Some(27_200.0 / 36_450.0));
         assert_eq!(row["solved_in_a_run"]["min"], 1);
         assert_eq!(row["results"][0]["why_not"], Value::Null);
     }
