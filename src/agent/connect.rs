@@ -95,7 +95,10 @@ pub fn connect(
     if info.tools == Some(false) && !wish.without_tools {
         // Ollama refuses tools for such a model, llama-server drops them without a word; LM Studio
         // writes them into the prompt.
-        if matches!(provider.local, Some(LocalServer::Ollama | LocalServer::LlamaServer)) {
+        if matches!(
+            provider.local,
+            Some(LocalServer::Ollama | LocalServer::LlamaServer)
+        ) {
             return Err(ConnectError(format!(
                 "{model} cannot call tools, says {}; choose another model with -m, or use --harness mini-swe-agent, which needs none",
                 provider.name
@@ -134,10 +137,12 @@ fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<Stri
         .as_ref()
         .filter(|(id, _)| *id == provider.id)
         .map(|(_, model)| model.clone());
+    // An empty name is none: scripts pass `-m "$MODEL"` with nothing in it.
+    let set = || config.model.value.clone().filter(|m| !m.trim().is_empty());
     if is_flag(&config.model.source) {
-        config.model.value.clone()
+        set()
     } else {
-        resumed.or_else(|| config.model.value.clone())
+        resumed.or_else(set)
     }
 }
 

@@ -19,6 +19,8 @@ const EMPTY_REPLIES: u32 = 2;
 const REQUERIES: u32 = 3;
 /// The server read this much less than we sent: it cut the prompt.
 const CUT_PROMPT: f64 = 0.6;
+/// Calls of one reply that are run; a model that writes more has lost the thread.
+const MOST_CALLS: usize = 64;
 
 /// Counters of one turn.
 #[derive(Default)]
@@ -138,6 +140,9 @@ impl Session {
             .inspect_err(|e| self.log.error(&e.to_string()))?;
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
+        if let Some(why) = p.cut {
+            front.event(&Event::Repaired(format!("{why}, so its reply was cut")));
+        }
         self.count(&reply, bytes, tokens, front);
         Ok(reply)
     }
@@ -210,6 +215,9 @@ impl Session {
             return next;
         }
         self.settle_calls(&mut reply, &mut faults, &mut notes, front);
+        if let (Some(_), Some(last)) = (p.cut, notes.last_mut()) {
+            last.push("Your reply was cut after this call, because it repeated itself. What came after it was not done.".into());
+        }
         let assistant = &reply.assistant;
         if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
             front.event(&Event::Text(std::mem::take(&mut p.held)));
@@ -238,6 +246,9 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
+            if p.cut.is_some() {
+                return self.cut_reply(reply.assistant, p);
+            }
             return self.empty_reply(p, front);
         }
         if !assistant.text.trim().is_empty() {
@@ -381,6 +392,15 @@ impl Session {
                 self.repairs += 1;
                 front.event(&Event::Repaired(format!("{}: {kind}", settled.call.name)));
             }
+            if settled_calls.len() == MOST_CALLS {
+                if let Some(last) = notes.last_mut() {
+                    last.push(format!("Only the first {MOST_CALLS} calls of your reply were done. Look at their results, then send what is still needed."));
+                }
+                front.event(&Event::Repaired(format!(
+                    "only the first {MOST_CALLS} calls of the reply are done; the model was told"
+                )));
+                break;
+            }
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
@@ -426,8 +446,11 @@ impl Session {
             );
         }
         assistant.text = clip(&assistant.text, 400).to_owned();
-        self.push_reply(assistant);
-        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut. Take the next step, or answer in a sentence.".into());
+        // What was cut may have been inside a call, which is gone then.
+        if !assistant.text.trim().is_empty() {
+            self.push_reply(assistant);
+        }
+        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut and none of it was done. Take the next step, or answer in a sentence. If a file needs such a repetition, let a command write it.".into());
         let items = self.harness.notice(&mut self.state, &nudge);
         self.push_all(items);
         Next::Again
@@ -650,7 +673,10 @@ impl Session {
                 reason: match words {
                     Some(words) => format!("the user said no: {words}"),
                     None => {
-                        format!("not allowed: {reason}. Go on without it, or do it another way")
+                        format!(
+                            "not allowed: {}. Go on without it, or do it another way",
+                            reason.trim_end_matches('.')
+                        )
                     }
                 },
             }),
