@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the binary against a real llama.cpp server and real small models.
 
-usage: real-peers.py short        wires, cache and overflow on the 135M model; the main job once on the 1.5B coder
-       real-peers.py long [N]     the main job N times (default 3) in each harness on the 1.5B coder
+usage: real-peers.py short        wires, cache and overflow on the 135M model; the main job on the 1.5B coder, done at
+                                  least once in three tries in each of two harnesses (a model of that size wavers)
+       real-peers.py long [N]     the main job N times (default 3) in each harness on the 1.5B coder, done in most of them
 
 Prints a line a check; exits with 1 if one fails. Needs target/release/interpreter.
 """
@@ -84,20 +85,20 @@ def percent(share):
 
 
 def wires():
-    with Server("small", "plain", 8192):
+    with Server("small", "xml", 8192):
         for wire in ("chat", "responses", "messages"):
             wired = ["-c", f'model_providers.llamacpp.wire_api="{wire}"']
-            home, work, done = agent([*wired, "-c", "sampling.temperature=0", "--harness", "minimal"], "Say hello.")
+            home, work, done = agent([*wired, "-c", "sampling.temperature=0", "-c", "max_steps=3", "--harness", "minimal"], "Say hello.")
             rows = counts(home)
-            # Its template has no place for tools, so the server leaves them out of these prompts.
-            check(f"the 135M model answers on {wire}", done.returncode in (0, 1) and bool(rows) and rows[0][0] > 0 and rows[0][2] > 0,
+            # Sense is not to be had from it. The prompt shows that the tools arrived.
+            check(f"the 135M model answers on {wire}", done.returncode in (0, 1) and bool(rows) and rows[0][0] > 300 and rows[0][2] > 0,
                   f"exit {done.returncode}, tokens {rows}" + ("" if rows else "\n" + done.stderr))
             again = interpreter(["exec", "--skip-git-repo-check", "-c", BASE_URL, *wired, "resume", "--last", "Say it again."],
                                 home, work, stdin=subprocess.DEVNULL)
             share = cache_share(counts(home))
             check(f"a resumed session reads from the cache on {wire}", share is not None and share >= 0.95,
                   percent(share) + ("" if share is not None else "\n" + again.stderr))
-    with Server("small", "plain", 2048):
+    with Server("small", "xml", 2048):
         home, _, done = agent(["--harness", "native", "--size", "full"], "Say hello.")
         # The first sentence about it is a warning, the last one the error.
         why = next((line for line in reversed(done.stderr.splitlines()) if "2048" in line and "warning" not in line), None)
@@ -106,7 +107,7 @@ def wires():
 
 def main_job(harness):
     """One run of the main job: done or not, the least cached share, and the numbers in words."""
-    home, work, done = agent(["--harness", harness, "-c", "sampling.temperature=0.2", "-c", "max_steps=12"],
+    home, work, done = agent(["--harness", harness, "-c", "max_steps=12"],
                              "Create hello.py that prints hello, then run it.")
     rows = counts(home)
     made = work / "hello.py"
@@ -119,18 +120,19 @@ def main_job(harness):
     return prints and ran and done.returncode == 0, share, detail, done
 
 
-def main_jobs(harnesses, runs):
+def main_jobs(harnesses, runs, wanted):
+    """Runs the main job up to so many times in each harness, until it was done as often as wanted."""
     with Server("coder", "plain", 16384):
         for harness in harnesses:
-            good, shares = 0, []
-            for _ in range(runs):
+            good, tries, shares = 0, 0, []
+            while tries < runs and good < wanted:
                 ok, share, detail, done = main_job(harness)
                 print(f"     {harness}: {'done' if ok else 'not done'}, {detail}", flush=True)
                 if not ok:
                     print("\n".join("       | " + line for line in done.stderr.splitlines()[-25:]), flush=True)
-                good += ok
+                good, tries = good + ok, tries + 1
                 shares += [share] if share is not None else []
-            check(f"the main job in {harness} on the 1.5B coder", good * 2 > runs, f"{good} of {runs} runs")
+            check(f"the main job in {harness} on the 1.5B coder", good >= wanted, f"done in {good} of {tries} runs")
             check(f"the cache is used in {harness}", bool(shares) and min(shares) >= 0.95, percent(min(shares, default=None)))
 
 
@@ -140,9 +142,10 @@ def main():
     mode = sys.argv[1] if len(sys.argv) > 1 else "short"
     if mode == "short":
         wires()
-        main_jobs(("qwen-code",), 1)
+        main_jobs(("qwen-code", "mini-swe-agent"), 3, 1)
     elif mode == "long":
-        main_jobs(CODER_HARNESSES, int(sys.argv[2]) if len(sys.argv) > 2 else 3)
+        runs = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+        main_jobs(CODER_HARNESSES, runs, runs // 2 + 1)
     else:
         sys.exit(__doc__)
     sys.exit(1 if failures else 0)

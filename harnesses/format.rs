@@ -4,9 +4,10 @@ pub mod args;
 pub mod cut;
 pub mod surface;
 
-use super::{Context, Document, Done, Input, Instructions, Size};
-use crate::model::{Item, Part, ToolResult};
-use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use super::{CallError, Context, Document, Done, Input, Instructions, Size, Step};
+use crate::model::{Item, Part, Reply, ToolCall, ToolResult};
+use crate::tools::action::{Action, ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use crate::words::head;
 use cut::{Limit, cut};
 use std::fmt::Write;
 
@@ -107,6 +108,15 @@ pub fn documents(instructions: &Instructions) -> impl Iterator<Item = &Document>
     instructions.global.iter().chain(&instructions.project)
 }
 
+/// What a reply asks for, in a harness with tools: its calls, each read by `action`; without any,
+/// its text is the answer.
+pub fn step(reply: &Reply, action: fn(&ToolCall) -> Result<Action, CallError>) -> Step {
+    if reply.assistant.calls.is_empty() {
+        return Step::Done;
+    }
+    Step::Act(reply.assistant.calls.iter().map(action).collect())
+}
+
 /// The parts of a message of the user: pictures first, then the words.
 pub fn user_parts(input: &Input) -> Vec<Part> {
     let mut parts = input.images.clone();
@@ -125,7 +135,7 @@ pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String
             if count > 0 {
                 break;
             }
-            row.truncate(floor(&row, room.saturating_sub(16)));
+            row.truncate(row.floor_char_boundary(room.saturating_sub(16)));
             row.push_str("... [cut]");
         }
         out.push_str(&row);
@@ -135,21 +145,12 @@ pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String
     (out, count)
 }
 
-/// The largest byte position up to `at` that does not split a character.
-pub fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// One line, cut to `max` bytes with a mark.
 pub fn clip(line: &str, max: usize) -> String {
     if line.len() <= max {
         return line.to_owned();
     }
-    format!("{}...", &line[..floor(line, max.saturating_sub(3))])
+    format!("{}...", head(line, max.saturating_sub(3)))
 }
 
 /// Text without terminal escape sequences: they carry no meaning for a model and cost tokens.
@@ -201,7 +202,7 @@ pub fn fit(text: String, room: usize) -> String {
     );
     let left_out = format!("[... {} bytes left out ...]", cut.omitted_bytes);
     let mut text = cut.join(&left_out);
-    text.truncate(floor(&text, room));
+    text.truncate(text.floor_char_boundary(room));
     text
 }
 

@@ -5,17 +5,19 @@
 //! It translates and nothing else: no input or output, no clock, no wire. Only this file names a
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
+mod compact;
 pub mod format;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
 pub mod qwen_code;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
 use crate::tools::action::{Action, Outcome, PlanStep};
+pub use compact::{CompactPlan, Facts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -78,8 +80,12 @@ pub trait Harness: Sync {
     /// What stands before the first word of the user. Made once, then frozen for the session and
     /// stored with it, so that a resumed session sends the same bytes.
     fn begin(&self, cx: &Context) -> Start;
-    /// The items of one message of the user.
-    fn user(&self, state: &mut State, input: &Input) -> Vec<Item>;
+    /// The items of one message of the user: by default one, the pictures before the words.
+    fn user(&self, _state: &mut State, input: &Input) -> Vec<Item> {
+        vec![Item::User {
+            content: format::user_parts(input),
+        }]
+    }
     /// What a whole reply asks for. `reply.assistant.calls` hold valid JSON under offered names.
     fn read(&self, state: &State, reply: &Reply) -> Step;
     /// The answers to everything that one reply asked for, in its order, then reminders. `room`
@@ -87,6 +93,10 @@ pub trait Harness: Sync {
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item>;
     /// How something that happened by itself is told to the model.
     fn notice(&self, state: &mut State, notice: &Notice) -> Vec<Item>;
+    /// How it asks for a summary and lays out the conversation that takes the place of the old one.
+    fn compact(&self, _cx: &Context) -> CompactPlan {
+        CompactPlan::general(!self.reads_text())
+    }
     /// The final answer, when the results just made have ended the turn; asked after
     /// [`Harness::results`].
     fn is_over(&self, _state: &State) -> Option<String> {
@@ -232,7 +242,7 @@ impl Input {
 /// What a harness remembers. Stored with the session whenever it changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// The plan as last set.
+    /// The plan as last set; kept by the agent loop.
     pub plan: Vec<PlanStep>,
     /// Counters under names of the harness's own choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -294,8 +294,7 @@ fn bytes(start: &Start) -> (usize, usize) {
     (Value::from(start.system.as_str()).to_string().len(), tools)
 }
 
-/// DESIGN §4 and §1: compact at most 10,000 bytes, tiny at most 4,000; a whole first request in
-/// full at most 12,000, and in tiny at most a quarter of an 8k window, 8,192 bytes.
+/// System and tools, and the whole first request: in tiny at most a quarter of an 8k window.
 #[test]
 fn sizes_are_kept() {
     println!(
@@ -342,7 +341,7 @@ fn a_smaller_size_is_smaller() {
     }
 }
 
-/// User case O33: system prompt or shell tool text name the system, the shell and the folder.
+/// System prompt or shell tool text name the system, the shell and the folder.
 #[test]
 fn system_shell_and_folder_are_named() {
     for harness in ALL {

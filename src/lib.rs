@@ -9,7 +9,7 @@
 //! | [`harnesses`] | how a model sees the task |
 //! | [`tools`], [`model`], [`project`] | what an action does, how bytes reach a model, what a repository brings |
 //! | [`config`] | typed settings, each knowing where it came from |
-//! | [`sandbox`], [`store`], [`cancel`] | what the world allows, what is on disk, the stop flag |
+//! | [`sandbox`], [`store`], [`cancel`], [`words`] | what the world allows, what is on disk, the stop flag, cutting and comparing words |
 //!
 //! A program that embeds this library calls [`sandbox::helper_main`] before anything else, since
 //! the sandbox helper is the program itself, run again.
@@ -28,3 +28,4 @@ pub mod sandbox;
 pub mod serve;
 pub mod store;
 pub mod tools;
+pub mod words;

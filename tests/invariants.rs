@@ -1,4 +1,4 @@
-//! DESIGN §1 over all harnesses and wires.
+//! What must always hold (`.github/DESIGN.md`), over all harnesses and wires.
 
 mod support;
 
@@ -40,6 +40,8 @@ fn the_prompt_is_append_only() {
                     .with_text("Looking."),
                 edit("a.txt", "one", "two"),
                 run("exit 3"),
+                // The failed command is asked about once.
+                finish(harness, "done"),
                 finish(harness, "done"),
                 run("echo second"),
                 finish(harness, "done again"),
@@ -57,7 +59,7 @@ fn the_prompt_is_append_only() {
                     Some("and again"),
                 )
                 .expect_exit(0)
-                .expect_requests(7)
+                .expect_requests(8)
                 .expect_file("a.txt", "two\n");
             expect_prefixes(&run, &label);
         }
@@ -110,14 +112,16 @@ fn garbled_calls_are_answered() {
             .into_iter()
             .map(|arguments| call("no_such_tool", arguments))
             .collect();
+        // Five in a row would end the turn.
+        steps.insert(3, run("echo on"));
         steps.push(say("done"));
-        let run = Agent::new()
+        let done = Agent::new()
             .harness(harness)
             .model(steps)
             .run("go")
             .expect_exit(0)
             .expect_stdout("done\n");
-        let last = run.request_text(run.server.requests().len());
+        let last = done.request_text(done.server.requests().len());
         assert!(last.contains("no_such_tool"), "{harness}: {last}");
     }
 }
@@ -134,6 +138,8 @@ fn nothing_is_written_outside() {
                 run("echo x > ../escaped-1.txt"),
                 write("../escaped-2.txt", "x\n"),
                 run("mkdir -p .git && echo x > .git/escaped-3.txt"),
+                // The failed command is asked about once.
+                finish(harness, "done"),
                 finish(harness, "done"),
             ])
             .run("go")
@@ -141,7 +147,7 @@ fn nothing_is_written_outside() {
             .expect_no_file("../escaped-1.txt")
             .expect_no_file("../escaped-2.txt")
             .expect_no_file(".git/escaped-3.txt");
-        assert_eq!(run.server.requests().len(), 4, "{harness}");
+        assert_eq!(run.server.requests().len(), 5, "{harness}");
     }
 }
 

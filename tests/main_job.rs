@@ -246,6 +246,8 @@ fn json_lines_and_nothing_else() {
             "turn.started",
             "item.started",
             "item.completed",
+            // The failed command is asked about once, and the model answers again.
+            "item.completed",
             "item.completed",
             "turn.completed"
         ]

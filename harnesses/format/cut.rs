@@ -1,7 +1,7 @@
 //! Cutting a long text so that what matters stays: its head, its tail, and the lines in between
 //! that look like errors.
 
-use super::floor;
+use crate::words;
 
 /// No line that a model reads is longer, in bytes.
 pub const LINE_MAX: usize = 4000;
@@ -102,16 +102,12 @@ pub fn cut(text: &str, limit: Limit) -> Cut {
     // A first or last line that does not fit as a whole would leave nothing to see.
     if head.is_empty() && first < last {
         let line = &lines[first];
-        head = line[..floor(line, limit.bytes * limit.head_percent / 400)].to_owned();
+        head = words::head(line, limit.bytes * limit.head_percent / 400).to_owned();
     }
     if tail.is_empty() && first < last {
         let line = &lines[last - 1];
         let want = limit.bytes * (100 - limit.head_percent.min(100)) / 400;
-        let mut from = line.len().saturating_sub(want);
-        while !line.is_char_boundary(from) {
-            from += 1;
-        }
-        tail = line[from..].to_owned();
+        tail = words::tail(line, want).to_owned();
     }
     let errors = error_lines(&lines[first..last], limit.bytes / 4);
     let shown = head.len() + tail.len() + errors.iter().map(String::len).sum::<usize>();
@@ -192,17 +188,10 @@ fn shorten(line: &str) -> String {
     if line.len() <= LINE_MAX {
         return line.to_owned();
     }
-    let head = floor(line, LINE_MAX * 3 / 4);
-    let mut tail = line.len() - LINE_MAX / 8;
-    while !line.is_char_boundary(tail) {
-        tail += 1;
-    }
-    format!(
-        "{}[... {} bytes of this line left out ...]{}",
-        &line[..head],
-        tail - head,
-        &line[tail..]
-    )
+    let head = words::head(line, LINE_MAX * 3 / 4);
+    let tail = words::tail(line, LINE_MAX / 8);
+    let left_out = line.len() - head.len() - tail.len();
+    format!("{head}[... {left_out} bytes of this line left out ...]{tail}")
 }
 
 #[cfg(test)]
@@ -226,7 +215,7 @@ mod tests {
         );
     }
 
-    /// User case O22: a huge line, two long lists, an error between them, and the end.
+    /// A huge line, two long lists, an error between them, and the end.
     #[test]
     fn head_tail_and_errors_stay() {
         let numbers: String = (1..=20_000).map(|n| format!("{n}\n")).collect();

@@ -7,6 +7,7 @@
 
 use super::fill_facts;
 use crate::harnesses::{CallError, Context, Size};
+use crate::model::arguments;
 use crate::model::{ToolInput, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;
@@ -83,7 +84,7 @@ pub fn expected(json: &str, tool: &str) -> String {
         .into_iter()
         .find(|entry| entry.name == tool)
         .and_then(|entry| entry.parameters)
-        .map_or_else(|| "free text".into(), |schema| shape(&schema))
+        .map_or_else(|| "free text".into(), |schema| arguments::expected(&schema))
 }
 
 /// The error for a tool that this surface does not have.
@@ -95,49 +96,10 @@ pub fn unknown(json: &str, name: &str) -> CallError {
     }
 }
 
-fn shape(schema: &Value) -> String {
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        let values: Vec<String> = values.iter().map(Value::to_string).collect();
-        return values.join(" | ");
-    }
-    if let Some(items) = schema.get("items") {
-        return format!("[{}]", shape(items));
-    }
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return schema
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or("any")
-            .to_owned();
-    };
-    let required = schema.get("required").and_then(Value::as_array);
-    let fields: Vec<String> = properties
-        .iter()
-        .map(|(name, schema)| {
-            let must = required.is_some_and(|list| list.iter().any(|r| r == name));
-            let mark = if must { "" } else { "?" };
-            format!("\"{name}\"{mark}: {}", shape(schema))
-        })
-        .collect();
-    format!("{{{}}}", fields.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn a_shape_is_short() {
-        let schema = json!({"type": "object", "properties": {
-            "plan": {"type": "array", "items": {"type": "object", "properties": {
-                "status": {"type": "string", "enum": ["a", "b"]}}, "required": ["status"]}},
-            "why": {"type": "string"}}, "required": ["plan"]});
-        assert_eq!(
-            shape(&schema),
-            r#"{"plan": [{"status": "a" | "b"}], "why"?: string}"#
-        );
-    }
 
     #[test]
     fn stripping_keeps_a_property_named_description() {

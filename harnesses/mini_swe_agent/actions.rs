@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// The fence of the original: `mini-swe-agent.md`, "Modes".
+    /// The fence of the original.
     #[test]
     fn its_own_fence_counts_once() {
         let block = "```mswea_bash_command\nls -la\n```\n";
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(command(open).as_deref(), Some("cat > a <<EOF\nx"));
     }
 
-    /// `small-model-runs.md`: a reply that is a shell command is an action.
+    /// Small models often send a shell command and nothing else.
     #[test]
     fn a_reply_that_is_commands_counts() {
         for reply in [

@@ -1,4 +1,4 @@
-//! The observations, by `mini-swe-agent.md` of the harness facts ("Observations", text mode).
+//! The observations; their layouts are those of the original's text mode.
 
 use super::DONE_TOKEN;
 use crate::harnesses::format::cut::{Limit, allowance, cut};

@@ -1,4 +1,4 @@
-//! Golden layouts of `mini-swe-agent` in text mode, by `mini-swe-agent.md` of the harness facts.
+//! Golden layouts of `mini-swe-agent` in text mode: what the original sends.
 
 use super::*;
 use crate::harnesses::tests::{context, instructions, long_shell_out, reply, shell_out};

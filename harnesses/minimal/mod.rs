@@ -3,8 +3,8 @@
 mod results;
 
 use super::format::args::{Args, whole};
-use super::format::{documents, left_out, prompt, surface, user_parts};
-use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::format::{documents, left_out, prompt, step, surface};
+use super::{CallError, Context, Done, Harness, Item, Notice, Start, State, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{
     Action, Base, OnTimeout, Pass, Replace, Shell, ShellKind, Unique, WriteRule,
@@ -28,7 +28,7 @@ impl Harness for Minimal {
     }
 
     fn about(&self) -> &'static str {
-        "two tools, a shell and an editor: for any model that can call tools"
+        "two tools, a shell and an editor: for models that many tools confuse"
     }
 
     fn begin(&self, cx: &Context) -> Start {
@@ -45,17 +45,8 @@ impl Harness for Minimal {
         }
     }
 
-    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
-        vec![Item::User {
-            content: user_parts(input),
-        }]
-    }
-
     fn read(&self, _: &State, reply: &Reply) -> Step {
-        if reply.assistant.calls.is_empty() {
-            return Step::Done;
-        }
-        Step::Act(reply.assistant.calls.iter().map(action).collect())
+        step(reply, action)
     }
 
     fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {

@@ -1,4 +1,4 @@
-//! The layouts in which results are told, by `minimal.md` of the harness facts.
+//! The layouts in which results are told; they are those of the original.
 
 use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{

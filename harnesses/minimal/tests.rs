@@ -1,4 +1,4 @@
-//! Golden layouts of `minimal`, by `minimal.md` of the harness facts.
+//! Golden layouts of `minimal`: what the original sends.
 
 use super::*;
 use crate::harnesses::Size;

@@ -4,13 +4,15 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, prompt, surface};
-use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::format::{left_out, prompt, step, surface};
+use super::{
+    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
+};
 use crate::model::{CallKind, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
 use std::time::Duration;
 
-/// The harness for GPT models, and the general default.
+/// The harness for GPT models.
 pub struct Native;
 
 const SYSTEM: &str = include_str!("system.md");
@@ -23,6 +25,9 @@ const YIELD: (u64, u64, u64) = (10_000, 250, 30_000);
 const POLL: (u64, u64, u64) = (10_000, 5_000, 300_000);
 /// What a terminal sends for Ctrl-C.
 const INTERRUPT: &str = "\u{3}";
+
+/// What a model is asked before its conversation is cut.
+const HAND_OVER: &str = "The context is nearly full and another model will take over. Do not call a tool now. Write the notes that it needs, in plain text and at most {words} words: where the work stands and what was decided, what the user wants to be kept to, which files, commands and results matter, and what is left to do, step by step.";
 
 const LEFT_OUT: &[(&str, &str)] = &[
     (
@@ -47,7 +52,7 @@ impl Harness for Native {
     }
 
     fn about(&self) -> &'static str {
-        "Codex CLI: for GPT and gpt-oss models, and the general default"
+        "Codex CLI: for GPT and gpt-oss models"
     }
 
     fn begin(&self, cx: &Context) -> Start {
@@ -76,16 +81,11 @@ impl Harness for Native {
     }
 
     fn read(&self, _: &State, reply: &Reply) -> Step {
-        if reply.assistant.calls.is_empty() {
-            return Step::Done;
-        }
-        Step::Act(reply.assistant.calls.iter().map(action).collect())
+        step(reply, action)
     }
 
-    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter()
-            .map(|done| results::item(state, done, room))
-            .collect()
+    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| results::item(done, room)).collect()
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
@@ -97,6 +97,17 @@ impl Harness for Native {
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::Developer { text }]
+    }
+
+    fn compact(&self, _: &Context) -> CompactPlan {
+        CompactPlan {
+            ask: HAND_OVER.into(),
+            element: None,
+            lead: "Another model worked on this task before you and left these notes. Build on them instead of doing its work again:",
+            acknowledge: None,
+            go_on: None,
+            keeps_words: true,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The layouts in which results are told, by `native.md` of the harness facts.
+//! The layouts in which results are told; they are those of the original.
 
 use super::TOOLS;
 use crate::harnesses::format::args::Args;
@@ -6,7 +6,7 @@ use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, exit_code, fingerprint, not_done, plain, whereabouts,
 };
-use crate::harnesses::{CallError, Done, Item, State};
+use crate::harnesses::{CallError, Done, Item};
 use crate::tools::action::{Action, FileChange, Outcome, ShellOut, ShellStatus, ToolError};
 use std::fmt::Write;
 
@@ -16,16 +16,13 @@ const OUTPUT_TOKENS: u64 = 10_000;
 const FRAME: usize = 500;
 
 /// The answer to one call.
-pub fn item(state: &mut State, done: &Done, room: usize) -> Item {
+pub fn item(done: &Done, room: usize) -> Item {
     let (action, outcome) = match &done.result {
         Ok(pair) => (&pair.0, &pair.1),
         Err(error) => return answer(done, refusal(done, error), true, room),
     };
     if let Outcome::Image { part, .. } = outcome {
         return answer_parts(done, vec![part.clone()], false);
-    }
-    if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, outcome) {
-        state.plan.clone_from(steps);
     }
     let is_error = outcome.is_error() && !matches!(outcome, Outcome::Shell(_));
     answer(done, text(done, action, outcome, room), is_error, room)

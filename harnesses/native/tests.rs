@@ -1,4 +1,4 @@
-//! Golden layouts of `native`, each by the section of `native.md` that it comes from.
+//! Golden layouts of `native`: what the original sends.
 
 use super::*;
 use crate::harnesses::tests::{
@@ -34,7 +34,7 @@ fn change(shown: &str, kind: ChangeKind) -> FileChange {
     }
 }
 
-/// "Tools that matter", "Result layouts": yields after 10 s, 0.25 to 30 s; `-lc` by default.
+/// Yields after 10 s, 0.25 to 30 s; `-lc` by default.
 #[test]
 fn exec_command_is_read() {
     let Ok(Action::Shell(shell)) = read(&Native, exec()) else {
@@ -71,7 +71,7 @@ fn exec_command_is_read() {
     );
 }
 
-/// "Result layouts": polls wait 5 to 300 s.
+/// Polls wait 5 to 300 s.
 #[test]
 fn write_stdin_is_read() {
     let input = |arguments| read(&Native, call("write_stdin", arguments));
@@ -129,7 +129,7 @@ fn plans_and_patches_are_read() {
     );
 }
 
-/// "Result layouts": finished, and still running.
+/// Finished, and still running.
 #[test]
 fn commands_are_told() {
     let (text, is_error) = tell(
@@ -153,7 +153,7 @@ fn commands_are_told() {
     ));
 }
 
-/// "Result layouts": the truncated form; `max_output_tokens` bounds it.
+/// The truncated form; `max_output_tokens` bounds it.
 #[test]
 fn long_output_is_cut_in_the_middle() {
     let asked = call(
@@ -169,7 +169,7 @@ fn long_output_is_cut_in_the_middle() {
     assert!(output.len() < 2_400, "{}", output.len());
 }
 
-/// "Result layouts": patch success, also for a patch that came through the shell.
+/// Patch success, also for a patch that came through the shell.
 #[test]
 fn patches_are_told() {
     let mut moved = change("old.py", ChangeKind::Update);
@@ -191,7 +191,7 @@ fn patches_are_told() {
     );
 }
 
-/// "Result layouts": the failures of a patch.
+/// The failures of a patch.
 #[test]
 fn patch_failures_are_told() {
     let mismatch = ToolError::PatchMismatch {
@@ -224,7 +224,7 @@ fn patch_failures_are_told() {
     );
 }
 
-/// "Result layouts": `Plan updated`, unknown tool, bad arguments.
+/// `Plan updated`, unknown tool, bad arguments.
 #[test]
 fn short_answers_are_told() {
     let plan = call("update_plan", json!({"plan": []}));
@@ -248,7 +248,7 @@ fn short_answers_are_told() {
     ));
 }
 
-/// "Input order of the first request" and `agents-skills-hooks.md`, "AGENTS.md".
+/// The order of the first request, and where AGENTS.md stands in it.
 #[test]
 fn the_opening_is_in_order() {
     let mut cx = context(Size::Full);

@@ -4,8 +4,8 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, surface, user_parts};
-use super::{CallError, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::format::{left_out, step, surface};
+use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{Action, Base, Pass, PlanStep, Replace, Shell, Unique, WriteRule};
 use std::time::Duration;
@@ -26,6 +26,17 @@ const SLEEP_SECONDS: f64 = 2.0;
 const ENTRIES: usize = 100;
 /// The most matches of a search; the original bounds only their bytes.
 const MATCHES: usize = 2000;
+
+/// What a model is asked before its conversation is cut. The keys are those of the original.
+const SNAPSHOT: &str = "The conversation is about to be cut, and only what you write now stays of it. Do not call a tool. Answer with this element alone, at most {words} words in all, facts and no prose:
+
+<state_snapshot>
+<overall_goal>what the user wants, in a sentence</overall_goal>
+<key_knowledge>build and test commands, constraints, what was found out</key_knowledge>
+<file_system_state>files that were read, changed or made, and what is in them that matters</file_system_state>
+<recent_actions>the last steps and what came of them</recent_actions>
+<current_plan>the steps, each done, in progress or to do</current_plan>
+</state_snapshot>";
 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("tool_search", "all tools are always shown"),
@@ -50,7 +61,7 @@ impl Harness for QwenCode {
     }
 
     fn about(&self) -> &'static str {
-        "Qwen Code: for Qwen and QwQ models"
+        "Qwen Code: for Qwen and QwQ models, and for models of no known family"
     }
 
     fn begin(&self, cx: &Context) -> Start {
@@ -64,23 +75,12 @@ impl Harness for QwenCode {
         }
     }
 
-    fn user(&self, _: &mut State, input: &Input) -> Vec<Item> {
-        vec![Item::User {
-            content: user_parts(input),
-        }]
-    }
-
     fn read(&self, _: &State, reply: &Reply) -> Step {
-        if reply.assistant.calls.is_empty() {
-            return Step::Done;
-        }
-        Step::Act(reply.assistant.calls.iter().map(action).collect())
+        step(reply, action)
     }
 
-    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter()
-            .map(|done| results::item(state, done, room))
-            .collect()
+    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| results::item(done, room)).collect()
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
@@ -96,6 +96,17 @@ impl Harness for QwenCode {
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::user(reminder(&text))]
+    }
+
+    fn compact(&self, _: &Context) -> CompactPlan {
+        CompactPlan {
+            ask: SNAPSHOT.into(),
+            element: Some("state_snapshot"),
+            lead: "The conversation before this point was replaced by this snapshot:",
+            acknowledge: Some("I have the snapshot and go on from there."),
+            go_on: Some("Go on with the task."),
+            keeps_words: false,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The layouts in which results are told, by `qwen-code.md` §5 of the harness facts.
+//! The layouts in which results are told; they are those of the original.
 
 use super::{TOOLS, reminder, task_id};
 use crate::harnesses::format::args::Args;
@@ -6,7 +6,7 @@ use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, clip, matched_by, not_done, plain,
 };
-use crate::harnesses::{Done, Item, State};
+use crate::harnesses::{Done, Item};
 use crate::tools::action::{
     Action, ChangeKind, FileChange, FoundOut, GrepOut, ListOut, Outcome, PlanStep, ReadOut, Shell,
     ShellOut, ShellStatus, ToolError,
@@ -29,16 +29,13 @@ const AROUND: usize = 4;
 const LINE: usize = 2000;
 
 /// The answer to one call.
-pub fn item(state: &mut State, done: &Done, room: usize) -> Item {
+pub fn item(done: &Done, room: usize) -> Item {
     let (action, outcome) = match &done.result {
         Ok(pair) => (&pair.0, &pair.1),
         Err(error) => return answer(done, error.to_string(), true, room),
     };
     if let Outcome::Image { part, .. } = outcome {
         return answer_parts(done, vec![part.clone()], false);
-    }
-    if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, outcome) {
-        state.plan.clone_from(steps);
     }
     // A command that fails is an ordinary result here.
     let is_error = outcome.is_error() && !matches!(outcome, Outcome::Shell(_));

@@ -1,4 +1,4 @@
-//! Golden layouts of `qwen-code`, by `qwen-code.md` of the harness facts.
+//! Golden layouts of `qwen-code`: what the original sends.
 
 use super::opening::Notation;
 use super::*;
@@ -25,7 +25,7 @@ fn edit() -> ToolCall {
     call("edit", arguments)
 }
 
-/// §5 read_file: offset from 0, 1000 lines, 25,000 characters.
+/// read_file: offset from 0, 1000 lines, 25,000 characters.
 #[test]
 fn read_file_is_read() {
     let stretch = |arguments| match read(&QwenCode, call("read_file", arguments)) {
@@ -44,7 +44,7 @@ fn read_file_is_read() {
     );
 }
 
-/// §5 edit and write_file: read first; `replace_all`; an empty old text makes a file.
+/// edit and write_file: read first; `replace_all`; an empty old text makes a file.
 #[test]
 fn changes_are_read() {
     assert!(matches!(
@@ -77,7 +77,7 @@ fn changes_are_read() {
     ));
 }
 
-/// §5 run_shell_command: 120,000 ms by default, 600,000 at most; leading sleeps are refused.
+/// run_shell_command: 120,000 ms by default, 600,000 at most; leading sleeps are refused.
 #[test]
 fn commands_are_read() {
     let limit = |arguments| match read(&QwenCode, run(arguments)) {
@@ -111,7 +111,7 @@ fn commands_are_read() {
     }
 }
 
-/// §5 list_directory, grep_search, glob: limits and defaults; task_stop by id.
+/// list_directory, grep_search, glob: limits and defaults; task_stop by id.
 #[test]
 fn searches_are_read() {
     let list = json!({"path": ".", "ignore": ["*.pyc"],
@@ -152,7 +152,7 @@ fn searches_are_read() {
     assert!(stop("the server").is_err());
 }
 
-/// §5 read_file: whole, partial, repeated, cut, past the end.
+/// read_file: whole, partial, repeated, cut, past the end.
 #[test]
 fn files_are_told() {
     let out = ReadOut {
@@ -219,7 +219,7 @@ fn files_are_told() {
     );
 }
 
-/// §5 edit: the changed lines with four around them.
+/// edit: the changed lines with four around them.
 #[test]
 fn edits_are_told() {
     let after: String = (1..=20).map(|n| format!("l{n}\n")).collect();
@@ -260,7 +260,7 @@ fn edits_are_told() {
     );
 }
 
-/// §5 edit: the classes of failure, each with the next step.
+/// edit: the classes of failure, each with the next step.
 #[test]
 fn edit_failures_are_told() {
     let path = || "a.py".to_owned();
@@ -302,7 +302,7 @@ fn edit_failures_are_told() {
     }
 }
 
-/// §5 run_shell_command: seven labelled lines.
+/// run_shell_command: seven labelled lines.
 #[test]
 fn commands_are_told() {
     let make = || run(json!({"command": "make"}));
@@ -331,7 +331,7 @@ fn commands_are_told() {
     assert!(text.starts_with("Command: make\nDirectory: (root)\nOutput: The patch was applied"));
 }
 
-/// §5 "Large output": five lines, then head and tail, 20 to 80.
+/// A large output: five lines, then head and tail, 20 to 80.
 #[test]
 fn long_output_is_cut() {
     let text = told(run(json!({"command": "make"})), long_shell_out("make"));
@@ -348,7 +348,7 @@ fn long_output_is_cut() {
     assert!(text.contains("\nExit Code: 3\n"));
 }
 
-/// §5 run_shell_command: a background command has an id, a pid and a file.
+/// run_shell_command: a background command has an id, a pid and a file.
 #[test]
 fn background_commands_are_told() {
     let outcome = Outcome::Shell(ShellOut {
@@ -373,7 +373,7 @@ fn background_commands_are_told() {
     assert_eq!(told(stop, outcome), "Stopped bg_00000002 (`serve`).");
 }
 
-/// §5 grep_search, glob, list_directory.
+/// grep_search, glob, list_directory.
 #[test]
 fn searches_are_told() {
     let line = |number, text: &str| GrepLine {
@@ -437,7 +437,7 @@ fn searches_are_told() {
     );
 }
 
-/// §5 todo_write: a sentence, a blank line, a reminder with the list as compact JSON.
+/// todo_write: a sentence, a blank line, a reminder with the list as compact JSON.
 #[test]
 fn todos_are_read_and_told() {
     let todos = call(
@@ -465,7 +465,7 @@ fn todos_are_read_and_told() {
     assert!(error.contains("pending, in_progress or completed"));
 }
 
-/// §3: environment, acknowledgement; context files at the end of the system prompt.
+/// Environment, acknowledgement; context files at the end of the system prompt.
 #[test]
 fn the_opening_is_in_order() {
     let mut cx = context(Size::Full);
@@ -491,7 +491,7 @@ fn the_opening_is_in_order() {
     assert!(!QwenCode.begin(&cx).system.contains("---\n"));
 }
 
-/// §4.10: the notation of the example follows the model; its parameters are the real ones.
+/// The notation of the example follows the model; its parameters are the real ones.
 #[test]
 fn examples_speak_the_models_notation() {
     for (model, notation) in [
@@ -514,7 +514,7 @@ fn examples_speak_the_models_notation() {
     );
 }
 
-/// §3: reminders are tagged.
+/// Reminders are tagged.
 #[test]
 fn notices_are_reminders() {
     let ended = Notice::JobEnded {

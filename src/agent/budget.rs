@@ -1,4 +1,6 @@
-//! The window, the token estimate, and what each part of a request may take.
+//! The window and what each part of a request may take.
+
+use super::tokens::{Counter, Size};
 
 /// A part of the window and its share.
 struct Share {
@@ -12,7 +14,7 @@ struct Share {
 }
 
 /// What each part may take. The system text and the tools are held by the harness's size.
-const SHARES: [Share; 4] = [
+const SHARES: [Share; 8] = [
     Share {
         part: "reply",
         permille: 250,
@@ -31,6 +33,31 @@ const SHARES: [Share; 4] = [
         least: 512,
         most: 65_536,
     },
+    // Of a compacted conversation: the last steps, what the user said before, and the summary.
+    Share {
+        part: "recent",
+        permille: 150,
+        least: 256,
+        most: 32_768,
+    },
+    Share {
+        part: "words",
+        permille: 60,
+        least: 64,
+        most: 16_384,
+    },
+    Share {
+        part: "summary",
+        permille: 60,
+        least: 200,
+        most: 6_144,
+    },
+    Share {
+        part: "free",
+        permille: 100,
+        least: 64,
+        most: 32_768,
+    },
     // Of what is left at that moment, not of the whole window.
     Share {
         part: "result",
@@ -40,20 +67,11 @@ const SHARES: [Share; 4] = [
     },
 ];
 
-/// Bytes a token before anything was learnt. Code and JSON come to 3.2 to 4; the low end errs
-/// on the safe side.
-const FIRST_RATIO: f64 = 3.3;
-/// The learnt ratio stays between these, whatever a server reports.
-const RATIO_RANGE: (f64, f64) = (1.0, 8.0);
-/// How much a new observation counts once there is an older one.
-const LEARNING: f64 = 0.5;
-
 /// The window of a session and how its tokens are counted.
 #[derive(Debug, Clone)]
 pub struct Budget {
     window: u32,
-    ratio: f64,
-    learnt: bool,
+    counter: Counter,
     result_limit: Option<u32>,
 }
 
@@ -61,10 +79,14 @@ impl Budget {
     /// A budget for a window of so many tokens. `result_limit` is the user's own limit for one
     /// tool result, in tokens.
     pub fn new(window: u32, result_limit: Option<u32>) -> Self {
+        Budget::of(window, result_limit, Counter::new(Size::default(), None))
+    }
+
+    /// The same for prompts that are counted so.
+    pub fn of(window: u32, result_limit: Option<u32>, counter: Counter) -> Self {
         Budget {
             window,
-            ratio: FIRST_RATIO,
-            learnt: false,
+            counter,
             result_limit,
         }
     }
@@ -74,28 +96,28 @@ impl Budget {
         self.window
     }
 
-    /// The estimated tokens of so many bytes.
-    pub fn tokens(&self, bytes: usize) -> u64 {
-        (bytes as f64 / self.ratio).ceil() as u64
-    }
-
-    /// The bytes that so many tokens come to.
-    pub fn bytes(&self, tokens: u64) -> usize {
-        (tokens as f64 * self.ratio) as usize
-    }
-
-    /// Takes in what the server counted for a prompt of so many bytes.
-    pub fn learn(&mut self, bytes: usize, tokens: u64) {
-        if bytes < 200 || tokens < 20 {
-            return;
+    /// Makes the window smaller, to what the server showed it to be. True when it became smaller.
+    pub fn cap_window(&mut self, tokens: u64) -> bool {
+        let smaller = tokens > 0 && tokens < u64::from(self.window);
+        if smaller {
+            self.window = tokens as u32;
         }
-        let seen = (bytes as f64 / tokens as f64).clamp(RATIO_RANGE.0, RATIO_RANGE.1);
-        self.ratio = if self.learnt {
-            self.ratio + (seen - self.ratio) * LEARNING
-        } else {
-            seen
-        };
-        self.learnt = true;
+        smaller
+    }
+
+    /// The estimated tokens of a prompt with this much after its fixed beginning.
+    pub fn tokens(&self, rest: Size) -> u64 {
+        self.counter.tokens(rest)
+    }
+
+    /// How tokens are counted.
+    pub fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// Takes in what the server counted for a prompt with this much after its beginning.
+    pub fn learn(&mut self, rest: Size, tokens: u64) {
+        self.counter.learn(rest, tokens);
     }
 
     /// Tokens kept free for the reply.
@@ -103,39 +125,71 @@ impl Budget {
         self.share("reply", self.window)
     }
 
-    /// The most tokens that the reply to a prompt of so many bytes may have: the reserve, and less
-    /// where the window ends before.
-    pub fn reply_limit(&self, prompt_bytes: usize) -> u32 {
-        let left = u64::from(self.window).saturating_sub(self.tokens(prompt_bytes)) as u32;
+    /// The most tokens that the reply to such a prompt may have: the reserve, and less where the
+    /// window ends before.
+    pub fn reply_limit(&self, rest: Size) -> u32 {
+        let left = u64::from(self.window).saturating_sub(self.tokens(rest)) as u32;
         self.reply_reserve().min(left.max(64))
     }
 
     /// Bytes that AGENTS.md and its kind may have.
     pub fn instruction_bytes(&self) -> usize {
-        self.bytes(self.share("instructions", self.window).into())
+        self.bytes("instructions")
     }
 
     /// Bytes that the user's message may have before its middle goes into a file.
     pub fn task_bytes(&self) -> usize {
-        self.bytes(self.share("task", self.window).into())
+        self.bytes("task")
     }
 
-    /// Bytes that one of `count` results of a reply may have, when the prompt has so many bytes.
-    pub fn result_bytes(&self, prompt_bytes: usize, count: usize) -> usize {
-        let left = u64::from(self.window)
-            .saturating_sub(self.tokens(prompt_bytes))
-            .saturating_sub(self.reply_reserve().into()) as u32;
+    /// Tokens that the last steps may have in a compacted conversation.
+    pub fn recent_tokens(&self) -> u64 {
+        self.share("recent", self.window).into()
+    }
+
+    /// Tokens that older words of the user may have in a compacted conversation.
+    pub fn words_tokens(&self) -> u64 {
+        self.share("words", self.window).into()
+    }
+
+    /// Bytes that the summary of a compacted conversation may have.
+    pub fn summary_bytes(&self) -> usize {
+        self.bytes("summary")
+    }
+
+    /// Tokens that must be free after old results left; with less, the next step would need room
+    /// again.
+    pub fn least_free(&self) -> u64 {
+        self.share("free", self.window).into()
+    }
+
+    /// Bytes that one of `count` results of a reply may have after such a prompt.
+    pub fn result_bytes(&self, rest: Size, count: usize) -> usize {
+        let left = self.free(rest).max(0) as u32;
         let share = self
             .share("result", left)
             .min(self.result_limit.unwrap_or(u32::MAX));
         // Several results share what one may have, twice over: few replies bring many large ones.
         let each = share / (count.max(1) as u32).div_ceil(2);
-        self.bytes(u64::from(each.max(64)))
+        self.counter.bytes(u64::from(each.max(64)))
     }
 
-    /// True when a prompt of so many bytes leaves room for a reply.
-    pub fn fits(&self, prompt_bytes: usize) -> bool {
-        self.tokens(prompt_bytes) + u64::from(self.reply_reserve()) <= u64::from(self.window)
+    /// Tokens that are left beside a prompt and the reserve for its reply; negative when it does
+    /// not fit.
+    pub fn free(&self, rest: Size) -> i64 {
+        let used = self
+            .tokens(rest)
+            .saturating_add(self.reply_reserve().into());
+        i64::from(self.window).saturating_sub(i64::try_from(used).unwrap_or(i64::MAX))
+    }
+
+    /// True when a prompt leaves room for a reply.
+    pub fn fits(&self, rest: Size) -> bool {
+        self.free(rest) >= 0
+    }
+
+    fn bytes(&self, part: &str) -> usize {
+        self.counter.bytes(self.share(part, self.window).into())
     }
 
     fn share(&self, part: &str, of: u32) -> u32 {
@@ -151,12 +205,9 @@ impl Budget {
 mod tests {
     use super::*;
 
-    #[test]
-    fn after_one_report_the_estimate_is_the_servers() {
-        let mut b = Budget::new(32_768, None);
-        b.learn(40_000, 10_000);
-        assert_eq!(b.tokens(40_000), 10_000);
-        assert_eq!(b.tokens(44_000), 11_000);
+    /// A prompt of so many tokens, as the estimate has it before anything was learnt.
+    fn prompt(tokens: u32) -> Size {
+        Size::new(tokens as usize * 4, (f64::from(tokens) / 1.05) as usize)
     }
 
     #[test]
@@ -165,24 +216,35 @@ mod tests {
             let b = Budget::new(window, None);
             assert!(b.reply_reserve() <= window / 2, "{window}");
             assert!(b.reply_reserve() >= 512, "{window}");
-            assert!(b.fits(b.bytes(u64::from(window / 4))), "{window}");
-            assert!(!b.fits(b.bytes(u64::from(window))), "{window}");
+            assert!(b.fits(prompt(window / 4)), "{window}");
+            assert!(!b.fits(prompt(window)), "{window}");
             assert!(
-                b.tokens(b.result_bytes(0, 1)) < u64::from(window) / 4,
+                b.result_bytes(Size::default(), 1) < window as usize,
                 "{window}"
             );
+            // What a compaction leaves is well below what it began with.
+            let left = b.recent_tokens() + b.words_tokens() + b.summary_bytes() as u64 / 3;
+            assert!(left <= u64::from(window) / 3, "{window}: {left}");
         }
     }
 
     #[test]
     fn a_full_window_still_leaves_a_line_for_a_result() {
         let b = Budget::new(8_192, None);
-        assert!(b.result_bytes(1_000_000, 4) >= 64);
+        assert!(b.result_bytes(prompt(1_000_000), 4) >= 64);
     }
 
     #[test]
     fn the_users_limit_wins() {
         let b = Budget::new(131_072, Some(1_000));
-        assert!(b.tokens(b.result_bytes(0, 1)) <= 1_000);
+        assert!(b.result_bytes(Size::default(), 1) <= 3_300);
+    }
+
+    #[test]
+    fn a_server_can_only_make_the_window_smaller() {
+        let mut b = Budget::new(8_192, None);
+        assert!(!b.cap_window(0) && !b.cap_window(9_000));
+        assert!(b.cap_window(4_096));
+        assert_eq!(b.window(), 4_096);
     }
 }

@@ -1,6 +1,7 @@
 //! Before the first request: which provider, which model, which window.
 
 use super::event::{Event, Frontend};
+use super::offline;
 use crate::cancel::Cancel;
 use crate::config::{Config, Source};
 use crate::model::WireApi;
@@ -86,6 +87,12 @@ pub fn connect(
             )));
         }
     };
+    if info.cloud && *config.offline {
+        return Err(ConnectError(format!(
+            "offline: {model} runs on a remote server although {} lists it; choose another with -m, or leave out --offline",
+            provider.name
+        )));
+    }
     if info.cloud {
         front.event(&Event::Warning(format!(
             "{model} runs on a remote server although {} lists it",
@@ -111,6 +118,7 @@ pub fn connect(
     } else {
         NEED.1
     };
+    let info = with_room(&provider, info, config, cancel, front)?;
     let window = local::window(
         &provider,
         Some(&info),
@@ -127,6 +135,48 @@ pub fn connect(
         info,
         window,
     })
+}
+
+/// Has LM Studio load the model with a larger window, where the one it has is too small. A person is
+/// asked first; where there is none, it is done and said.
+fn with_room(
+    provider: &Provider,
+    info: ModelInfo,
+    config: &Config,
+    cancel: &Cancel,
+    front: &mut dyn Frontend,
+) -> Result<ModelInfo, ConnectError> {
+    let configured = *config.model_context_window;
+    let Some(tokens) = local::to_load(provider, &info, configured, NEED.0, local::free_memory())
+    else {
+        return Ok(info);
+    };
+    let now = match info.loaded_window {
+        Some(window) => format!("has {} loaded with a window of {window} tokens", info.id),
+        None => format!("has not loaded {}", info.id),
+    };
+    let name = &provider.name;
+    let agreed = !front.interactive()
+        || front.confirm(&format!(
+            "{name} {now}; may it be loaded with {tokens}, which this session needs?"
+        ));
+    if !agreed {
+        return Ok(info);
+    }
+    front.event(&Event::Note(format!(
+        "{name} {now}; loading it with {tokens}, once"
+    )));
+    match local::load(provider, &info, tokens, cancel) {
+        Ok(loaded) => Ok(loaded),
+        Err(crate::model::ModelError::Interrupted) => Err(ConnectError("interrupted".into())),
+        Err(error) => {
+            front.event(&Event::Warning(format!(
+                "{name} did not load {} with a larger window ({error}); try `lms load {} --context-length {tokens}`",
+                info.id, info.id
+            )));
+            Ok(info)
+        }
+    }
 }
 
 /// A model that was named: on this command line, in the resumed session, in the config. A resumed
@@ -146,28 +196,49 @@ fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<Stri
     }
 }
 
-/// The provider: named on this command line, of the resumed session, in the config, or the local
-/// server that answers.
+/// The id of the provider that was named: on this command line, in the resumed session, in the
+/// config. `None`: whichever local server answers.
+pub fn named_provider(config: &Config, resumed: Option<&str>) -> Option<String> {
+    match (&*config.model_provider, resumed) {
+        _ if config.oss => config.oss_provider.value.clone(),
+        (Some(id), _) if is_flag(&config.model_provider.source) => Some(id.clone()),
+        (_, Some(id)) => Some(id.to_owned()),
+        (id, None) => id.clone(),
+    }
+}
+
+/// The provider of that id, if the settings let it be used.
+///
+/// # Errors
+/// When it is unknown, incomplete, without its key, or far away in an offline run.
+pub fn resolve(
+    id: &str,
+    config: &Config,
+    chat_completions: bool,
+) -> Result<Provider, ConnectError> {
+    let env = |name: &str| std::env::var(name).ok();
+    let fail = |e: provider::ProviderError| ConnectError(e.to_string());
+    if *config.offline {
+        // Before its key is asked for: this refusal is what the user should read.
+        let url = provider::address_of(id, config, &env).map_err(fail)?;
+        if let Some(why) = offline::refusal(id, &url) {
+            return Err(ConnectError(why));
+        }
+    }
+    provider::resolve(id, config, &env, chat_completions).map_err(fail)
+}
+
+/// The provider: the named one, or the local server that answers.
 fn choose_provider(
     config: &Config,
     wish: &Wish,
     cancel: &Cancel,
     front: &mut dyn Frontend,
 ) -> Result<Provider, ConnectError> {
-    let env = |name: &str| std::env::var(name).ok();
-    let resolve = |id: &str| {
-        provider::resolve(id, config, &env, wish.chat_completions)
-            .map_err(|e| ConnectError(e.to_string()))
-    };
-    let resumed = wish.resumed.as_ref().map(|(id, _)| id);
-    let named = match (&*config.model_provider, resumed) {
-        _ if config.oss => config.oss_provider.as_ref(),
-        (Some(id), _) if is_flag(&config.model_provider.source) => Some(id),
-        (_, Some(id)) => Some(id),
-        (id, None) => id.as_ref(),
-    };
-    if let Some(id) = named {
-        return resolve(id);
+    let resolve = |id: &str| resolve(id, config, wish.chat_completions);
+    let resumed = wish.resumed.as_ref().map(|(id, _)| id.as_str());
+    if let Some(id) = named_provider(config, resumed) {
+        return resolve(&id);
     }
     let candidates: Vec<Provider> = LocalServer::ALL
         .iter()

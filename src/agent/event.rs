@@ -105,6 +105,17 @@ pub enum Event {
         /// Estimated tokens after.
         after: u64,
     },
+    /// The conversation was summarised and begins anew.
+    Compacted {
+        /// Estimated tokens before.
+        before: u64,
+        /// Estimated tokens after.
+        after: u64,
+        /// What stands for the old conversation.
+        summary: String,
+        /// The model wrote it; otherwise it is a list of the last steps.
+        written: bool,
+    },
     /// The turn is over.
     TurnDone(TurnEnd),
 }
@@ -170,6 +181,24 @@ pub enum EndReason {
     Interrupted,
 }
 
+impl EndReason {
+    /// The sentence of a turn that did not end as it should; nothing for one that was done.
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            EndReason::Done => None,
+            EndReason::Interrupted => Some("interrupted".into()),
+            EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
+            EndReason::Failed(why) => Some(why.clone()),
+            EndReason::StepLimit(n) => Some(format!(
+                "the limit of {n} steps was reached before the task was done; raise max_steps to go on"
+            )),
+            EndReason::NoSandbox(why) => Some(format!(
+                "commands cannot be confined on this system ({why}) and nobody can be asked; use --sandbox danger-full-access only where that is safe"
+            )),
+        }
+    }
+}
+
 /// A question to the person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -204,6 +233,10 @@ pub trait Frontend {
     fn event(&mut self, event: &Event);
     /// May this be done? A front end without a person answers [`Answer::No`].
     fn ask(&mut self, question: &Question) -> Answer;
+    /// Puts a plain yes-or-no question to the person. Asked only where there is one.
+    fn confirm(&mut self, _question: &str) -> bool {
+        false
+    }
     /// True when a person can be asked.
     fn interactive(&self) -> bool;
 }

@@ -1,7 +1,7 @@
 //! The user's words: how a prompt and piped text become one message, and what happens when they
 //! are more than their share of the window.
 
-use std::fs;
+use crate::store::paths::private_file;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,11 @@ pub fn fit(text: String, limit: usize, folder: &Path) -> io::Result<(String, Opt
     if text.len() <= limit {
         return Ok((text, None));
     }
-    fs::create_dir_all(folder)?;
     let path = (1..10_000)
         .map(|n| folder.join(format!("input-{n}.txt")))
         .find(|p| !p.exists())
         .ok_or_else(|| io::Error::other(format!("{} holds too many inputs", folder.display())))?;
-    let mut file = create_private(&path)?;
+    let mut file = private_file(&path, true).map_err(io::Error::other)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     let head = text.floor_char_boundary(limit * HEAD_SHARE.0 / HEAD_SHARE.1);
@@ -53,21 +52,10 @@ pub fn fit(text: String, limit: usize, folder: &Path) -> io::Result<(String, Opt
     Ok((message, Some(path)))
 }
 
-/// Creates a new file that only its owner can read.
-fn create_private(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn prompt_and_pipe_are_joined_as_codex_does() {

@@ -2,12 +2,17 @@
 
 pub mod approval;
 pub mod budget;
+pub mod compact;
 pub mod connect;
+pub mod context;
 pub mod event;
 pub mod guard;
 pub mod input;
+pub mod offline;
 pub mod open;
 pub mod record;
+pub mod reports;
 pub mod session;
+pub mod tokens;
 pub mod transcript;
 pub mod turn;

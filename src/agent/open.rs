@@ -2,16 +2,19 @@
 
 use super::approval::Judge;
 use super::budget::Budget;
-use super::connect::{ConnectError, Wish, connect};
+use super::connect::{ConnectError, Connection, Wish, connect};
 use super::event::{Event, Frontend};
 use super::record::{self, Restored, TurnContext};
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
 use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
+use crate::model::provider::LocalServer;
+use crate::model::{self, Sampling};
 use crate::project::{git, instructions, read_whole, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
@@ -120,6 +123,7 @@ pub fn open(
         secrets: &secrets,
     };
     let variables = environment(&config.environment, std::env::vars_os(), marks);
+    let sampling = sampling(config, &connection);
     let log = Log::new(
         config
             .log_dir
@@ -145,14 +149,21 @@ pub fn open(
         judge: Judge::new(approval, policy),
         cancel: cancel.clone(),
         store,
+        learnt: ModelFile::of(home, !ask.ephemeral),
         log,
         restored,
         max_steps: *config.max_steps,
         result_limit: *config.tool_output_token_limit,
-        sampling: config.sampling.value.clone(),
+        sampling,
         effort: config.model_reasoning_effort.value.clone(),
         schema: ask.schema.clone(),
     }))
+}
+
+/// The provider of a stored session; `None` when it cannot be read, which [`open`] will say.
+pub fn recorded_provider(path: &Path) -> Option<String> {
+    let (lines, _) = rollout::read(path).ok()?;
+    record::restore(&lines).context.map(|c| c.model_provider)
 }
 
 /// What a harness would know in this folder, without a model: for `harness show`.
@@ -364,6 +375,15 @@ fn read_override(config: &Config) -> Result<Option<String>, String> {
             path.display()
         )
     })
+}
+
+/// The user's sampling values; without any, those of the model's family where the server has none.
+fn sampling(config: &Config, connection: &Connection) -> Sampling {
+    let knows_no_model = connection.provider.local == Some(LocalServer::LlamaServer);
+    if config.sampling.is_default() && knows_no_model {
+        return model::sampling::for_model(&connection.model);
+    }
+    config.sampling.value.clone()
 }
 
 /// The user's shell, or what this system has.

@@ -1,10 +1,10 @@
 //! The lines of a session file: what each holds, and how a conversation is read back from them.
 //!
 //! `session_meta`, `turn_context`, `response_item` and `event_msg` have the shapes that readers of
-//! Codex rollouts know. Beside them stand our own: `start` (the frozen beginning), `state` (what
-//! harness and tools remember) and `elided` (a prefix event).
+//! Codex rollouts know, and so has `compacted` (a prefix event). Beside them stand our own: `start`
+//! (the frozen beginning), `state` (what harness and tools remember) and `elided` (a prefix event).
 
-use super::transcript::{Elision, Transcript};
+use super::transcript::{Elision, Mark, Transcript};
 use crate::harnesses::{Start, State};
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult};
 use crate::store::rollout;
@@ -81,18 +81,26 @@ pub fn line(kind: &str, payload: impl Serialize) -> Value {
     rollout::record(kind, serde_json::to_value(payload).unwrap_or(Value::Null))
 }
 
-/// The lines of one item. Those of one reply carry the same number, so that they are read back as one.
-/// An answer in the form of a user's message is marked as one.
-pub fn item_lines(item: &Item, reply: u64, is_answer: bool) -> Vec<Value> {
-    let payloads = match item {
+/// The lines of one item.
+pub fn item_lines(item: &Item, reply: u64, mark: Mark) -> Vec<Value> {
+    item_payloads(item, reply, mark)
+        .into_iter()
+        .map(|p| line("response_item", p))
+        .collect()
+}
+
+/// The payloads of one item. Those of one reply carry the same number, so that they are read back
+/// as one. An item in the form of a user's message tells what it is.
+fn item_payloads(item: &Item, reply: u64, mark: Mark) -> Vec<Value> {
+    match item {
         Item::Developer { text } => vec![json!({
             "type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}],
         })],
         Item::User { content } => {
             let mut message =
                 json!({"type": "message", "role": "user", "content": input_parts(content)});
-            if is_answer {
-                message["answer"] = json!(true);
+            if mark != Mark::Plain {
+                message["mark"] = json!(mark);
             }
             vec![message]
         }
@@ -110,11 +118,22 @@ pub fn item_lines(item: &Item, reply: u64, is_answer: bool) -> Vec<Value> {
                 "type": kind, "call_id": r.call_id, "output": output, "name": r.name, "is_error": r.is_error,
             })]
         }
-    };
-    payloads
-        .into_iter()
-        .map(|p| line("response_item", p))
-        .collect()
+    }
+}
+
+/// The line of a compaction: the summary, and the conversation that takes the place of the old
+/// one. `first_reply` is the number of its first reply.
+pub fn compacted_line(message: &str, history: &Transcript, first_reply: u64) -> Value {
+    let mut reply = first_reply;
+    let mut items = Vec::new();
+    for (item, mark, _) in history.entries() {
+        items.extend(item_payloads(item, reply, mark));
+        reply += u64::from(matches!(item, Item::Assistant(_)));
+    }
+    line(
+        "compacted",
+        json!({"message": message, "replacement_history": items}),
+    )
 }
 
 fn assistant_payloads(a: &Assistant, reply: u64) -> Vec<Value> {
@@ -193,6 +212,18 @@ pub fn restore(lines: &[Value]) -> Restored {
         }
         close(&mut open, &mut out);
         match kind {
+            "event_msg" if payload["type"] == "task_started" => out.transcript.begin_turn(),
+            "compacted" => {
+                out.transcript = Transcript::default();
+                for item in payload["replacement_history"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                {
+                    read_item(item, &mut open, &mut out);
+                }
+                close(&mut open, &mut out);
+            }
             "session_meta" if out.id.is_empty() => {
                 out.id = payload["id"].as_str().unwrap_or_default().to_owned()
             }
@@ -220,7 +251,7 @@ pub fn restore(lines: &[Value]) -> Restored {
 fn close(open: &mut Option<(u64, Assistant)>, out: &mut Restored) {
     if let Some((number, assistant)) = open.take() {
         out.next_reply = out.next_reply.max(number + 1);
-        out.transcript.push(Item::Assistant(assistant));
+        out.transcript.push(Item::Assistant(assistant), Mark::Plain);
     }
 }
 
@@ -261,36 +292,31 @@ fn read_item(p: &Value, open: &mut Option<(u64, Assistant)>, out: &mut Restored)
         return;
     }
     close(open, out);
-    match kind {
-        "message" if p["role"] == "developer" => {
-            out.transcript.push(Item::Developer {
-                text: crate::model::join_text(&parts(&p["content"])),
-            });
-        }
-        "message" if p["answer"] == true => out.transcript.push_answer(Item::User {
+    let item = match kind {
+        "message" if p["role"] == "developer" => Item::Developer {
+            text: crate::model::join_text(&parts(&p["content"])),
+        },
+        "message" => Item::User {
             content: parts(&p["content"]),
+        },
+        "function_call_output" | "custom_tool_call_output" => Item::ToolResult(ToolResult {
+            call_id: text(&p["call_id"]),
+            name: text(&p["name"]),
+            content: match &p["output"] {
+                Value::String(s) => vec![Part::text(s)],
+                list => parts(list),
+            },
+            is_error: p["is_error"] == true,
+            kind: if kind == "function_call_output" {
+                CallKind::Function
+            } else {
+                CallKind::Freeform
+            },
         }),
-        "message" => out.transcript.push(Item::User {
-            content: parts(&p["content"]),
-        }),
-        "function_call_output" | "custom_tool_call_output" => {
-            out.transcript.push(Item::ToolResult(ToolResult {
-                call_id: text(&p["call_id"]),
-                name: text(&p["name"]),
-                content: match &p["output"] {
-                    Value::String(s) => vec![Part::text(s)],
-                    list => parts(list),
-                },
-                is_error: p["is_error"] == true,
-                kind: if kind == "function_call_output" {
-                    CallKind::Function
-                } else {
-                    CallKind::Freeform
-                },
-            }))
-        }
-        _ => {}
-    }
+        _ => return,
+    };
+    out.transcript
+        .push(item, Mark::deserialize(&p["mark"]).unwrap_or_default());
 }
 
 fn parts(list: &Value) -> Vec<Part> {
@@ -313,7 +339,7 @@ fn parts(list: &Value) -> Vec<Part> {
 fn pair(out: &mut Restored) {
     let mut paired = Transcript::default();
     let mut waiting: Vec<ToolCall> = Vec::new();
-    for (at, item) in out.transcript.items().iter().enumerate() {
+    for (item, mark, _) in out.transcript.entries() {
         match item {
             Item::ToolResult(r) => {
                 let Some(at) = waiting.iter().position(|c| c.id == r.call_id) else {
@@ -326,11 +352,7 @@ fn pair(out: &mut Restored) {
         if let Item::Assistant(a) = item {
             waiting.extend(a.calls.iter().cloned());
         }
-        if out.transcript.is_answer(at) {
-            paired.push_answer(item.clone())
-        } else {
-            paired.push(item.clone())
-        }
+        paired.push(item.clone(), mark);
     }
     settle_open(&mut waiting, &mut paired, &mut out.added);
     out.transcript = paired;
@@ -347,7 +369,7 @@ fn settle_open(waiting: &mut Vec<ToolCall>, paired: &mut Transcript, added: &mut
             is_error: true,
             kind: call.kind,
         });
-        paired.push(item.clone());
+        paired.push(item.clone(), Mark::Answer);
         added.push(item);
     }
 }
@@ -381,7 +403,7 @@ mod tests {
         items
             .iter()
             .enumerate()
-            .flat_map(|(n, i)| item_lines(i, n as u64, false))
+            .flat_map(|(n, i)| item_lines(i, n as u64, Mark::Plain))
             .collect()
     }
 
@@ -486,5 +508,39 @@ mod tests {
             },
         ));
         assert_eq!(restore(&all).transcript.items()[2].text(), "gone");
+    }
+
+    #[test]
+    fn a_compacted_conversation_takes_the_place_of_the_old_one() {
+        let old = vec![
+            Item::user("go"),
+            Item::Assistant(Assistant {
+                calls: vec![call("c1")],
+                ..Assistant::default()
+            }),
+            result("c1"),
+        ];
+        let mut new = Transcript::default();
+        new.push(Item::user("go"), Mark::Task);
+        new.push(Item::user("what was done"), Mark::Plain);
+        for id in ["c2", "c3"] {
+            let reply = Assistant {
+                calls: vec![call(id)],
+                ..Assistant::default()
+            };
+            new.push(Item::Assistant(reply), Mark::Plain);
+            new.push(result(id), Mark::Answer);
+        }
+        let mut all = lines(&old);
+        all.push(compacted_line("what was done", &new, 7));
+        all.extend(item_lines(&Item::user("more"), 9, Mark::Task));
+        let restored = restore(&all);
+        assert_eq!(&restored.transcript.items()[..6], new.items());
+        assert_eq!(restored.transcript.items()[6].text(), "more");
+        assert_eq!(restored.transcript.mark(0), Mark::Task);
+        assert_eq!(restored.next_reply, 9);
+        // The next turn makes it an earlier word of the user.
+        all.push(line("event_msg", json!({"type": "task_started"})));
+        assert_eq!(restore(&all).transcript.mark(0), Mark::Words);
     }
 }

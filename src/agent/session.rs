@@ -6,16 +6,23 @@ use super::connect::Connection;
 use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
 use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
-use super::transcript::{Transcript, item_bytes};
+use super::reports::Reports;
+use super::tokens::{Counter, Size};
+use super::transcript::{Mark, Transcript, item_size};
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
-use crate::model::provider::Provider;
-use crate::model::{Assistant, Item, ModelError, Request, Sampling, Usage};
+use crate::model::local;
+use crate::model::provider::{LocalServer, Provider};
+use crate::model::{Assistant, Item, Request, Sampling, Usage};
 use crate::store::log::Log;
+use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+
+/// A count is asked for when the estimate is within this part of the window from the limit.
+const NEAR_LIMIT: u32 = 10;
 
 /// One conversation with one model.
 pub struct Session {
@@ -40,13 +47,23 @@ pub struct Session {
     pub(super) log: Log,
     /// The first trouble of the session's file in this turn; said once.
     pub(super) store_trouble: Option<String>,
+    /// Judges the counts that the server reports.
+    pub(super) reports: Reports,
+    /// The user knows that the cache was lost.
+    pub(super) told_cold: bool,
+    /// Requests for summaries so far.
+    pub(super) summaries: u32,
+    /// The number of the reply before which the last summary was made.
+    pub(super) summarised_at: Option<u64>,
+    pub(super) next_reply: u64,
+    /// The server counts a prompt before it is sent.
+    can_count: bool,
+    learnt: ModelFile,
     store: Option<Writer>,
-    next_reply: u64,
     window_request: Option<u32>,
     sampling: Sampling,
     effort: Option<String>,
     schema: Option<Value>,
-    start_bytes: usize,
     last_state: Value,
 }
 
@@ -68,6 +85,8 @@ pub struct Parts {
     pub cancel: Cancel,
     /// The session's file; `None` for one that is not kept.
     pub store: Option<Writer>,
+    /// Where what is learnt about models is kept.
+    pub learnt: ModelFile,
     /// Errors and sizes.
     pub log: Log,
     /// A stored session to go on with.
@@ -97,10 +116,11 @@ impl Session {
         } else {
             start.state.clone()
         };
-        let start_bytes = start.system.len()
-            + serde_json::to_string(&start.tools).map_or(0, |t| t.len())
-            + start.opening.iter().map(item_bytes).sum::<usize>();
         let connection = parts.connection;
+        let known = parts.learnt.get(&connection.model);
+        let known = known.and_then(|entry| serde_json::from_value(entry).ok());
+        let counter = Counter::new(fixed_size(&start), known);
+        let counting = [Some(LocalServer::LlamaServer), Some(LocalServer::Vllm)];
         let policy = parts.workbench.sandbox().policy();
         let info = SessionInfo {
             id: parts.id,
@@ -122,7 +142,13 @@ impl Session {
         let mut workbench = parts.workbench;
         workbench.set_memory(restored.memory.files);
         let mut session = Session {
-            budget: Budget::new(connection.window.tokens, parts.result_limit),
+            budget: Budget::of(connection.window.tokens, parts.result_limit, counter),
+            reports: Reports::new(connection.provider.local == Some(LocalServer::LlamaServer)),
+            told_cold: false,
+            summaries: 0,
+            summarised_at: None,
+            can_count: counting.contains(&connection.provider.local),
+            learnt: parts.learnt,
             info,
             provider: connection.provider,
             model: connection.model,
@@ -148,12 +174,11 @@ impl Session {
             sampling: parts.sampling,
             effort: parts.effort,
             schema: parts.schema,
-            start_bytes,
             last_state: Value::Null,
         };
         if resumed {
             for item in restored.added {
-                session.record_item(&item, true);
+                session.record_item(&item, Mark::Answer);
             }
         } else {
             session.record_beginning();
@@ -198,17 +223,14 @@ impl Session {
 
     /// Adds items at the end, on disk first.
     pub(super) fn push_all(&mut self, items: Vec<Item>) {
-        for item in items {
-            self.record_item(&item, false);
-            self.transcript.push(item);
-        }
+        self.push_marked(items, Mark::Plain);
     }
 
-    /// Adds the answers to what the model did, on disk first.
-    pub(super) fn push_answers(&mut self, items: Vec<Item>) {
+    /// Adds items of one kind at the end, on disk first.
+    pub(super) fn push_marked(&mut self, items: Vec<Item>, mark: Mark) {
         for item in items {
-            self.record_item(&item, true);
-            self.transcript.push_answer(item);
+            self.record_item(&item, mark);
+            self.transcript.push(item, mark);
         }
     }
 
@@ -218,9 +240,24 @@ impl Session {
         self.next_reply += 1;
     }
 
-    /// Bytes of the prompt that the next request would have.
-    pub(super) fn prompt_bytes(&self, show: &[Item]) -> usize {
-        self.start_bytes + self.transcript.bytes() + show.iter().map(item_bytes).sum::<usize>()
+    /// What the next prompt has after its fixed beginning.
+    pub(super) fn rest(&self, show: &[Item]) -> Size {
+        self.transcript.size() + show.iter().map(item_size).sum()
+    }
+
+    /// True when the next request fits. Where the estimate is near the limit, a server that can
+    /// count is asked once.
+    pub(super) fn fits_exactly(&mut self, show: &[Item]) -> bool {
+        let rest = self.rest(show);
+        let near = u64::from(self.budget.window() / NEAR_LIMIT);
+        if self.can_count && self.budget.free(rest).unsigned_abs() <= near {
+            let request = self.request(show, self.budget.reply_limit(rest));
+            match local::count(&self.provider, &request, &self.cancel) {
+                Some(tokens) => self.budget.learn(rest, tokens),
+                None => self.can_count = false,
+            }
+        }
+        self.budget.fits(rest)
     }
 
     /// The next request.
@@ -247,54 +284,6 @@ impl Session {
         }
     }
 
-    /// Makes sure that the next request fits, by eliding old results; an error when it cannot.
-    pub(super) fn make_room(
-        &mut self,
-        show: &[Item],
-        front: &mut dyn Frontend,
-    ) -> Result<(), ModelError> {
-        if self.budget.fits(self.prompt_bytes(show)) {
-            return Ok(());
-        }
-        self.elide(front);
-        let bytes = self.prompt_bytes(show);
-        if self.budget.fits(bytes) {
-            return Ok(());
-        }
-        let (prompt, fixed) = (
-            self.budget.tokens(bytes),
-            self.budget.tokens(self.start_bytes),
-        );
-        let (reserve, window) = (self.budget.reply_reserve(), self.budget.window());
-        Err(ModelError::Overflow {
-            prompt: None,
-            window: None,
-            message: format!(
-                "it has about {prompt} tokens ({fixed} of them system prompt and tools), {reserve} are kept for the reply, and the window holds {window}; load the model with a larger window, or start a shorter task"
-            ),
-        })
-    }
-
-    /// Replaces old tool results by a line each. False when there was nothing to gain.
-    pub(super) fn elide(&mut self, front: &mut dyn Frontend) -> bool {
-        let before = self.budget.tokens(self.prompt_bytes(&[]));
-        let Some(elision) = self.transcript.elide() else {
-            return false;
-        };
-        self.record(&[record::line("elided", &elision)]);
-        // What left the conversation must be given again when it is asked for again.
-        let mut memory = self.workbench.memory().clone();
-        memory.forget_given();
-        self.workbench.set_memory(memory);
-        let after = self.budget.tokens(self.prompt_bytes(&[]));
-        front.event(&Event::Elided {
-            results: elision.lines.len(),
-            before,
-            after,
-        });
-        true
-    }
-
     /// Tells the model about background commands that ended.
     pub(super) fn tell_ended_jobs(&mut self) {
         for job in self.workbench.ended_jobs() {
@@ -308,7 +297,7 @@ impl Session {
         }
     }
 
-    fn record(&mut self, lines: &[Value]) {
+    pub(super) fn record(&mut self, lines: &[Value]) {
         if let Some(store) = &mut self.store
             && let Err(error) = store.append(lines)
         {
@@ -318,8 +307,8 @@ impl Session {
         }
     }
 
-    fn record_item(&mut self, item: &Item, is_answer: bool) {
-        let lines = record::item_lines(item, self.next_reply, is_answer);
+    fn record_item(&mut self, item: &Item, mark: Mark) {
+        let lines = record::item_lines(item, self.next_reply, mark);
         self.record(&lines);
     }
 
@@ -391,6 +380,9 @@ impl Session {
             }
         };
         self.record(&[record::line("event_msg", message)]);
+        if let Some(ratios) = self.budget.counter().learnt() {
+            self.learnt.put(&self.model, json!(ratios));
+        }
         if let Some(store) = &self.store {
             // A turn is worth a wait for the disk; a single item is not.
             let _ = store.sync();
@@ -414,4 +406,11 @@ impl Session {
             json!({"type": "token_count", "info": info}),
         )]);
     }
+}
+
+/// The size of everything before the first word of the user.
+fn fixed_size(start: &Start) -> Size {
+    let tools = serde_json::to_string(&start.tools).unwrap_or_default();
+    let opening = start.opening.iter().map(item_size).sum();
+    Size::of(&start.system) + Size::of(&tools) + opening
 }

@@ -3,26 +3,41 @@
 //! The one change that an item ever sees is elision, when old tool results give way to a line
 //! each. It is made in one step, recorded, and shown.
 
+use super::tokens::Size;
 use crate::model::{Item, Part};
 use serde::{Deserialize, Serialize};
 
 /// Results below this many bytes are not worth a line of their own.
 const SMALL_RESULT: usize = 400;
 /// The results of the last so many replies are never elided: the model is working with them.
-const FRESH_REPLIES: usize = 2;
-/// A picture is counted as this many bytes, which is what servers take it for.
-const IMAGE_BYTES: usize = 3_000;
-/// Names, roles and markup around each item.
-const ITEM_OVERHEAD: usize = 24;
+pub const FRESH_REPLIES: usize = 2;
+/// A picture is counted as this much, which is what servers take it for.
+const IMAGE: Size = Size::new(3_000, 800);
+/// Names, roles and markup around each item, and around each call.
+const AROUND: Size = Size::new(24, 6);
 
-/// The items of a session, each with its size.
+/// What an item is to the conversation, beside its form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// A reply, or words of the program.
+    #[default]
+    Plain,
+    /// An answer to what the model did. A harness without tools answers as the user.
+    Answer,
+    /// Words of the user in an earlier turn.
+    Words,
+    /// Words of the user in the running turn: never dropped.
+    Task,
+}
+
+/// The items of a session, each with its mark and size.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     items: Vec<Item>,
-    sizes: Vec<usize>,
-    /// Which items answer what the model did. A harness without tools answers as the user.
-    answers: Vec<bool>,
-    bytes: usize,
+    sizes: Vec<Size>,
+    marks: Vec<Mark>,
+    size: Size,
 }
 
 /// Tool results that were replaced, by their place in the transcript.
@@ -33,28 +48,31 @@ pub struct Elision {
 }
 
 impl Transcript {
-    /// Adds an item at the end.
-    pub fn push(&mut self, item: Item) {
-        let is_answer = matches!(item, Item::ToolResult(_));
-        self.add(item, is_answer);
-    }
-
-    /// Adds an answer to what the model did, whatever form it has.
-    pub fn push_answer(&mut self, item: Item) {
-        self.add(item, true);
-    }
-
-    fn add(&mut self, item: Item, is_answer: bool) {
-        let size = item_bytes(&item);
-        self.bytes += size;
+    /// Adds an item at the end. A tool result is an answer whatever it is marked as.
+    pub fn push(&mut self, item: Item, mark: Mark) {
+        let size = item_size(&item);
+        let mark = match item {
+            Item::ToolResult(_) => Mark::Answer,
+            _ => mark,
+        };
+        self.size += size;
         self.sizes.push(size);
-        self.answers.push(is_answer);
+        self.marks.push(mark);
         self.items.push(item);
     }
 
-    /// True for an item that answers what the model did.
-    pub fn is_answer(&self, at: usize) -> bool {
-        self.answers.get(at).copied().unwrap_or(false)
+    /// What that item is to the conversation.
+    pub fn mark(&self, at: usize) -> Mark {
+        self.marks.get(at).copied().unwrap_or_default()
+    }
+
+    /// A turn begins: what the user said before is no longer the running task.
+    pub fn begin_turn(&mut self) {
+        for mark in &mut self.marks {
+            if *mark == Mark::Task {
+                *mark = Mark::Words;
+            }
+        }
     }
 
     /// All items in order.
@@ -62,32 +80,50 @@ impl Transcript {
         &self.items
     }
 
-    /// Bytes of all items, markup included: what the token estimate is made from.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    /// The size of all items, markup included.
+    pub fn size(&self) -> Size {
+        self.size
     }
 
-    /// Replaces every large result but the newest ones by a line that says what it was.
-    /// `None` when there is nothing to gain.
-    pub fn elide(&mut self) -> Option<Elision> {
-        let fresh = self
-            .items
+    /// The items with their marks and sizes.
+    pub fn entries(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&Item, Mark, Size)> + ExactSizeIterator {
+        let rows = self.items.iter().zip(&self.marks).zip(&self.sizes);
+        rows.map(|((item, mark), size)| (item, *mark, *size))
+    }
+
+    /// The steps: the place of each reply and of what ends its answers.
+    pub fn steps(&self) -> Vec<std::ops::Range<usize>> {
+        let replies: Vec<usize> = (0..self.items.len())
+            .filter(|at| matches!(self.items[*at], Item::Assistant(_)))
+            .collect();
+        let ends = replies.iter().skip(1).copied().chain([self.items.len()]);
+        replies
+            .iter()
+            .zip(ends)
+            .map(|(from, to)| *from..to)
+            .collect()
+    }
+
+    /// Replaces every large result but those of the last `fresh` replies by a line that says what
+    /// it was. `None` when there is nothing to gain.
+    pub fn elide(&mut self, fresh: usize) -> Option<Elision> {
+        let steps = self.steps();
+        let end = match steps.len().checked_sub(fresh) {
+            Some(at) => steps.get(at).map_or(self.items.len(), |step| step.start),
+            None => 0,
+        };
+        let lines: Vec<(usize, String)> = self.items[..end]
             .iter()
             .enumerate()
-            .rev()
-            .filter(|(_, item)| matches!(item, Item::Assistant(_)))
-            .nth(FRESH_REPLIES - 1)
-            .map_or(0, |(at, _)| at);
-        let lines: Vec<(usize, String)> = self.items[..fresh]
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.answers[*at] && self.sizes[*at] > SMALL_RESULT)
+            .filter(|(at, _)| self.marks[*at] == Mark::Answer && self.sizes[*at].bytes > SMALL_RESULT)
             .map(|(at, item)| {
                 let of = match item {
                     Item::ToolResult(r) => format!(" of {}", r.name),
                     _ => String::new(),
                 };
-                let size = self.sizes[at];
+                let size = self.sizes[at].bytes;
                 (at, format!("[old result{of} left out to save room: {size} bytes; ask again if you need it]"))
             })
             .collect();
@@ -99,18 +135,33 @@ impl Transcript {
         Some(elision)
     }
 
+    /// Takes the items of the oldest step away; false when there is none left.
+    pub fn drop_oldest_step(&mut self) -> bool {
+        let Some(step) = self.steps().into_iter().next() else {
+            return false;
+        };
+        let old = std::mem::take(self);
+        for (at, item) in old.items.into_iter().enumerate() {
+            let mark = old.marks[at];
+            if !step.contains(&at) || matches!(mark, Mark::Words | Mark::Task) {
+                self.push(item, mark);
+            }
+        }
+        true
+    }
+
     /// Makes the replacements of a recorded elision again.
     pub fn apply(&mut self, elision: &Elision) {
         for (at, line) in &elision.lines {
             let content = match self.items.get_mut(*at) {
                 Some(Item::ToolResult(result)) => Some(&mut result.content),
-                Some(Item::User { content }) if self.answers[*at] => Some(content),
+                Some(Item::User { content }) if self.marks[*at] == Mark::Answer => Some(content),
                 _ => None,
             };
             if let Some(content) = content {
                 *content = vec![Part::text(line)];
-                let size = item_bytes(&self.items[*at]);
-                self.bytes = self.bytes - self.sizes[*at] + size;
+                let size = item_size(&self.items[*at]);
+                self.size = self.size - self.sizes[*at] + size;
                 self.sizes[*at] = size;
             }
         }
@@ -118,25 +169,24 @@ impl Transcript {
 }
 
 /// The size of one item as the estimate counts it.
-pub fn item_bytes(item: &Item) -> usize {
+pub fn item_size(item: &Item) -> Size {
     let parts = |content: &[Part]| {
         content
             .iter()
-            .map(|p| p.as_text().map_or(IMAGE_BYTES, str::len))
-            .sum::<usize>()
+            .map(|p| p.as_text().map_or(IMAGE, Size::of))
+            .sum::<Size>()
     };
-    ITEM_OVERHEAD
+    AROUND
         + match item {
-            Item::Developer { text } => text.len(),
+            Item::Developer { text } => Size::of(text),
             Item::User { content } => parts(content),
             Item::Assistant(a) => {
-                let calls: usize = a
+                let calls = a
                     .calls
                     .iter()
-                    .map(|c| c.name.len() + c.arguments.len() + ITEM_OVERHEAD)
-                    .sum();
-                let thinking: usize = a.reasoning.iter().map(|r| r.text.len()).sum();
-                a.text.len() + calls + thinking
+                    .map(|c| Size::of(&c.name) + Size::of(&c.arguments) + AROUND);
+                let thinking = a.reasoning.iter().map(|r| Size::of(&r.text));
+                Size::of(&a.text) + calls.sum() + thinking.sum()
             }
             Item::ToolResult(r) => parts(&r.content),
         }
@@ -155,29 +205,33 @@ mod tests {
             kind: CallKind::Function,
             recovered: false,
         };
-        t.push(Item::Assistant(Assistant {
+        let reply = Assistant {
             calls: vec![call],
             ..Assistant::default()
-        }));
-        t.push(Item::ToolResult(ToolResult {
+        };
+        t.push(Item::Assistant(reply), Mark::Plain);
+        let result = ToolResult {
             call_id: format!("c{n}"),
             name: "read".into(),
             content: vec![Part::text("x".repeat(size))],
             is_error: false,
             kind: CallKind::Function,
-        }));
+        };
+        t.push(Item::ToolResult(result), Mark::Plain);
     }
 
     #[test]
     fn elision_takes_old_large_results_and_nothing_else() {
         let mut t = Transcript::default();
-        t.push(Item::user("the task, which must stay"));
+        t.push(Item::user("the task, which must stay"), Mark::Task);
         exchange(&mut t, 1, 5_000);
         exchange(&mut t, 2, 100);
         exchange(&mut t, 3, 5_000);
         exchange(&mut t, 4, 5_000);
-        let before = t.bytes();
-        let elision = t.elide().expect("the first result is old and large");
+        let before = t.size();
+        let elision = t
+            .elide(FRESH_REPLIES)
+            .expect("the first result is old and large");
         assert_eq!(
             elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
             [2]
@@ -185,26 +239,47 @@ mod tests {
         assert_eq!(t.items()[0].text(), "the task, which must stay");
         assert!(t.items()[2].text().contains("old result of read"));
         assert_eq!(t.items()[8].text().len(), 5_000);
-        assert!(t.bytes() < before - 4_000);
-        assert_eq!(t.bytes(), t.items().iter().map(item_bytes).sum::<usize>());
-        assert!(t.elide().is_none(), "a second pass has nothing to gain");
+        assert!(t.size().bytes < before.bytes - 4_000);
+        assert_eq!(t.size(), t.items().iter().map(item_size).sum());
+        assert!(
+            t.elide(FRESH_REPLIES).is_none(),
+            "a second pass has nothing to gain"
+        );
     }
 
     #[test]
     fn answers_of_a_harness_without_tools_are_elided_and_words_of_the_user_are_not() {
         let mut t = Transcript::default();
-        t.push(Item::user("x".repeat(1_000)));
+        t.push(Item::user("x".repeat(1_000)), Mark::Task);
         for _ in 0..3 {
-            t.push(Item::Assistant(Assistant {
+            let reply = Assistant {
                 text: "```sh\nls\n```".into(),
                 ..Assistant::default()
-            }));
-            t.push_answer(Item::user("y".repeat(1_000)));
+            };
+            t.push(Item::Assistant(reply), Mark::Plain);
+            t.push(Item::user("y".repeat(1_000)), Mark::Answer);
         }
-        let elision = t.elide().expect("one answer is old");
+        let elision = t.elide(FRESH_REPLIES).expect("one answer is old");
         assert_eq!(
             elision.lines.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
             [2]
         );
+    }
+
+    #[test]
+    fn the_oldest_step_goes_with_its_results_and_without_the_users_words() {
+        let mut t = Transcript::default();
+        t.push(Item::user("first"), Mark::Words);
+        exchange(&mut t, 1, 10);
+        t.push(Item::user("second"), Mark::Task);
+        exchange(&mut t, 2, 10);
+        assert!(t.drop_oldest_step());
+        assert_eq!(t.items()[0].text(), "first");
+        assert_eq!(t.items()[1].text(), "second");
+        assert_eq!((t.items().len(), t.steps().len()), (4, 1));
+        assert_eq!(t.steps().first(), Some(&(2..4)));
+        assert!(t.drop_oldest_step() && !t.drop_oldest_step());
+        t.begin_turn();
+        assert_eq!(t.mark(1), Mark::Words);
     }
 }

@@ -1,24 +1,26 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
+mod poor_replies;
+
 use super::approval::Verdict;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
-use super::guard::{CallVerdict, StreamGuard};
+use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
+use super::reports::Verdict as Count;
 use super::session::Session;
+use super::tokens::Size;
+use super::transcript::Mark;
 use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
-use crate::model::arguments::settle;
+use crate::model::arguments::{runs_commands, settle};
 use crate::model::dialect::{self, Finding, Holdback, Surroundings};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply};
+use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
+use crate::words;
 use std::time::Instant;
 
-/// Replies without text and calls that are tolerated: asked again once as it was, once with a nudge.
-const EMPTY_REPLIES: u32 = 2;
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
-/// The server read this much less than we sent: it cut the prompt.
-const CUT_PROMPT: f64 = 0.6;
 /// Calls of one reply that are run; a model that writes more has lost the thread.
 const MOST_CALLS: usize = 64;
 
@@ -31,9 +33,17 @@ struct Progress {
     requeries: u32,
     overflows: u32,
     /// Why the last stream was cut.
-    cut: Option<&'static str>,
+    cut: Option<Cut>,
+    /// Replies in a row that held nothing but invalid calls.
+    invalid: u32,
+    /// An answer that the limit cut was gone on with.
+    went_on: bool,
+    /// What came before the limit.
+    first_part: Option<String>,
     /// The end of the reply's text that may have been markup, not shown yet.
     held: String,
+    /// Whether what was done was checked.
+    check: CheckGuard,
     /// A call as text was answered with a correction in this turn.
     corrected: bool,
     /// Text that may be the answer if nothing better comes.
@@ -56,7 +66,9 @@ impl Session {
         front.event(&Event::TurnStarted);
         self.record_turn_start();
         let items = self.harness.user(&mut self.state, input);
-        self.push_all(items);
+        self.transcript.begin_turn();
+        self.push_marked(items, Mark::Task);
+        let summaries = self.summaries;
         let mut progress = Progress::default();
         let (reason, answer) = loop {
             match self.step(&mut progress, front) {
@@ -68,7 +80,7 @@ impl Session {
         let end = TurnEnd {
             reason,
             answer,
-            requests: progress.requests,
+            requests: progress.requests + (self.summaries - summaries),
             usage: self.usage,
             took: began.elapsed(),
         };
@@ -92,7 +104,7 @@ impl Session {
         let show = std::mem::take(&mut self.show_once);
         let reply = match self.ask(&show, true, p, front) {
             Ok(reply) => reply,
-            Err(error) => return self.after_error(error, p, front),
+            Err(error) => return self.after_error(error, show, p, front),
         };
         self.read_reply(reply, p, front)
     }
@@ -106,9 +118,10 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<Reply, ModelError> {
         self.make_room(show, front)?;
-        let bytes = self.prompt_bytes(show);
-        let tokens = self.budget.tokens(bytes);
-        let mut request = self.request(show, self.budget.reply_limit(bytes));
+        let rest = self.rest(show);
+        let tokens = self.budget.tokens(rest);
+        let bytes = (self.budget.counter().fixed() + rest).bytes;
+        let mut request = self.request(show, self.budget.reply_limit(rest));
         if !with_tools {
             request.tools = &[];
         }
@@ -119,7 +132,8 @@ impl Session {
         });
         p.requests += 1;
         p.cut = None;
-        let mut guard = StreamGuard::new(request.tools);
+        let limit = request.max_output_tokens;
+        let mut guard = StreamGuard::new(request.tools, limit);
         let mut held = Holdback::new(!request.tools.is_empty());
         let mut on = |delta: Delta| {
             let looping = guard.watch(&delta);
@@ -136,20 +150,36 @@ impl Session {
         ));
         self.log
             .debug(|| self.provider.wire.wire().body(&request).to_string());
-        let reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
+        let mut reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
             .inspect_err(|e| self.log.error(&e.to_string()))?;
+        // llama-server's `responses` ends a reply that the limit cut like any other.
+        let is_full = |u: Usage| u.output == u64::from(limit);
+        if reply.finish == Finish::Stop && reply.usage.is_some_and(is_full) {
+            reply.finish = Finish::Length;
+        }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
-        if let Some(why) = p.cut {
-            front.event(&Event::Repaired(format!("{why}, so its reply was cut")));
+        if let Some(cut) = p.cut {
+            front.event(&Event::Repaired(format!("{}, so it was cut", cut.why())));
         }
-        self.count(&reply, bytes, tokens, front);
+        self.count(&reply, rest, front)?;
+        p.overflows = 0;
         Ok(reply)
     }
 
-    /// Learns from the server's own count, and says so when it read less than was sent.
-    fn count(&mut self, reply: &Reply, bytes: usize, tokens: u64, front: &mut dyn Frontend) {
-        let Some(usage) = reply.usage else { return };
+    /// Learns from the server's own count of a prompt with `rest` after its beginning.
+    ///
+    /// # Errors
+    /// [`ModelError::CutPrompt`] when the server read less than was sent.
+    pub(super) fn count(
+        &mut self,
+        reply: &Reply,
+        rest: Size,
+        front: &mut dyn Frontend,
+    ) -> Result<(), ModelError> {
+        let Some(usage) = reply.usage else {
+            return Ok(());
+        };
         self.usage.input += usage.input;
         self.usage.output += usage.output;
         self.usage.reasoning += usage.reasoning;
@@ -158,31 +188,43 @@ impl Session {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
         self.record_usage(usage);
-        if usage.input > 0
-            && (usage.input as f64) < tokens as f64 * CUT_PROMPT
-            && tokens - usage.input > 1_000
-        {
-            front.event(&Event::Warning(format!(
-                "the server read only {} of about {tokens} tokens: it cut the prompt, so the model did not see all of it; give the model a larger window",
-                usage.input
-            )));
-        } else if usage.input > 0 {
-            self.budget.learn(bytes, usage.input);
+        match self.reports.judge(&usage, rest, &self.budget) {
+            Count::Uncached => return Ok(()),
+            Count::Cut { read, sent } => return Err(ModelError::CutPrompt { read, sent }),
+            Count::Cold { cached, before } if self.provider.is_local() && !self.told_cold => {
+                self.told_cold = true;
+                front.event(&Event::Warning(format!(
+                    "the server read the whole prompt anew: only {cached} tokens came from its cache, and the last prompt had {before}; likely causes: another program uses the same server, the model was loaded again, its template writes the date or old thinking into the prompt, or the model's attention (sliding window, recurrent) cannot go back"
+                )));
+            }
+            Count::Cold { .. } | Count::Whole => {}
         }
+        self.budget.learn(rest, usage.input);
+        Ok(())
     }
 
     /// What to do when a request failed.
     fn after_error(
         &mut self,
         error: ModelError,
+        show: Vec<Item>,
         p: &mut Progress,
         front: &mut dyn Frontend,
     ) -> Next {
+        let sentence = error.to_string();
         match error {
             ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
-            ModelError::Overflow { .. } if p.overflows == 0 && self.elide(front) => {
+            // Tried once more with a shorter conversation, if there is anything to leave out.
+            ModelError::Overflow { prompt, window, .. } if p.overflows == 0 => {
                 p.overflows += 1;
-                Next::Again
+                match self.after_overflow(&show, (prompt, window), front) {
+                    Ok(true) => {
+                        self.show_once = show;
+                        Next::Again
+                    }
+                    Ok(false) => Next::End(EndReason::Failed(sentence), String::new()),
+                    Err(other) => self.after_error(other, show, p, front),
+                }
             }
             // The server could not read what its own model wrote; the model gets a hint and another try.
             ModelError::BadCall { message, .. } if p.requeries + 1 < REQUERIES => {
@@ -190,12 +232,12 @@ impl Session {
                 front.event(&Event::Warning("the model wrote a broken tool call that its server could not read; asking again".into()));
                 let hint = format!(
                     "Your last tool call could not be read ({}). Send it again as one complete call with valid JSON arguments.",
-                    clip(&message, 200)
+                    words::head(&message, 200)
                 );
                 self.show_once = self.harness.notice(&mut self.state, &Notice::Nudge(hint));
                 Next::Again
             }
-            other => Next::End(EndReason::Failed(other.to_string()), String::new()),
+            _ => Next::End(EndReason::Failed(sentence), String::new()),
         }
     }
 
@@ -215,8 +257,11 @@ impl Session {
             return next;
         }
         self.settle_calls(&mut reply, &mut faults, &mut notes, front);
-        if let (Some(_), Some(last)) = (p.cut, notes.last_mut()) {
-            last.push("Your reply was cut after this call, because it repeated itself. What came after it was not done.".into());
+        if let (Some(cut), Some(last)) = (p.cut, notes.last_mut()) {
+            last.push(format!(
+                "Your reply was cut after this call, because {}. What came after it was not done.",
+                cut.why()
+            ));
         }
         let assistant = &reply.assistant;
         if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
@@ -230,7 +275,7 @@ impl Session {
             .join("\n");
         front.event(&Event::Replied {
             text: assistant.text.clone(),
-            reasoning: thinking,
+            reasoning: thinking.clone(),
             usage: reply.usage,
             timing: reply.timing,
         });
@@ -246,10 +291,13 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
-            if p.cut.is_some() {
-                return self.cut_reply(reply.assistant, p);
+            // Thoughts without an end are asked about in other words than a call that was cut.
+            if let Some(cut) = p.cut
+                && thinking.is_empty()
+            {
+                return self.cut_reply(reply.assistant, cut, p);
             }
-            return self.empty_reply(p, front);
+            return self.empty_reply(&reply, p, front);
         }
         if !assistant.text.trim().is_empty() {
             p.last_text = assistant.text.clone();
@@ -271,23 +319,41 @@ impl Session {
                 Next::Again
             }
             Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
-            Step::Done if p.cut.is_some() => self.cut_reply(reply.assistant, p),
-            Step::Done => {
-                self.push_reply(reply.assistant);
-                let reason = if p.last_text.trim().is_empty() {
-                    EndReason::NoAnswer
-                } else {
-                    EndReason::Done
-                };
-                Next::End(reason, p.last_text.clone())
-            }
+            Step::Done => self.finish(reply, p, front),
             Step::Act(actions) => {
                 self.state.counters.remove(harnesses::REQUERIES);
                 p.empty = 0;
                 p.requeries = 0;
+                p.first_part = None;
                 self.act(reply.assistant, actions, faults, notes, p, front)
             }
         }
+    }
+
+    /// The model answers instead of acting.
+    fn finish(&mut self, reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
+        if let Some(cut) = p.cut {
+            return self.cut_reply(reply.assistant, cut, p);
+        }
+        if reply.finish == Finish::Length
+            && let Some(next) = self.go_on(&reply.assistant, p, front)
+        {
+            return next;
+        }
+        if let Some(first) = p.first_part.take() {
+            p.last_text = poor_replies::joined(&first, &p.last_text);
+        }
+        self.push_reply(reply.assistant);
+        if let Some(words) = self.reminder(p) {
+            self.tell(&words, front);
+            return Next::Again;
+        }
+        let reason = if p.last_text.trim().is_empty() {
+            EndReason::NoAnswer
+        } else {
+            EndReason::Done
+        };
+        Next::End(reason, p.last_text.clone())
     }
 
     /// Looks for calls written as text, where the harness has tools and the server saw none.
@@ -373,14 +439,13 @@ impl Session {
         notes: &mut Vec<Vec<String>>,
         front: &mut dyn Frontend,
     ) {
-        let mut settled_calls: Vec<crate::model::ToolCall> = Vec::new();
+        let mut settled_calls: Vec<ToolCall> = Vec::new();
         let mut queue: std::collections::VecDeque<_> =
             std::mem::take(&mut reply.assistant.calls).into();
         while let Some(call) = queue.pop_front() {
             let settled = settle(call, &self.start.tools, &reply.finish);
-            let same = |c: &crate::model::ToolCall| {
-                c.name == settled.call.name && c.arguments == settled.call.arguments
-            };
+            let same =
+                |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
             if settled_calls.iter().any(same) {
                 front.event(&Event::Repaired(format!(
                     "a second copy of one {} call was dropped",
@@ -404,7 +469,7 @@ impl Session {
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
-                call.id = format!("call_{}", uuid::Uuid::now_v7().simple());
+                call.id = ToolCall::fresh_id();
             }
             for (at, more) in settled.more.into_iter().enumerate() {
                 queue.insert(at, more);
@@ -414,46 +479,6 @@ impl Session {
             settled_calls.push(call);
         }
         reply.assistant.calls = settled_calls;
-    }
-
-    /// Nothing came: ask once more as it was, once with a nudge, then give up.
-    fn empty_reply(&mut self, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        p.empty += 1;
-        if p.empty > EMPTY_REPLIES {
-            return Next::End(EndReason::NoAnswer, String::new());
-        }
-        front.event(&Event::Warning(
-            "the model gave no text and no call; asking again".into(),
-        ));
-        if p.empty == EMPTY_REPLIES {
-            let nudge = Notice::Nudge(
-                "Your last reply was empty. Call a tool now, or answer in a sentence.".into(),
-            );
-            self.show_once = self.harness.notice(&mut self.state, &nudge);
-        }
-        Next::Again
-    }
-
-    /// A reply that was cut because it repeated itself, and holds no call.
-    fn cut_reply(&mut self, mut assistant: Assistant, p: &mut Progress) -> Next {
-        p.requeries += 1;
-        if p.requeries > REQUERIES {
-            return Next::End(
-                EndReason::Failed(
-                    "the model repeats itself; try another model, or a higher temperature".into(),
-                ),
-                p.last_text.clone(),
-            );
-        }
-        assistant.text = clip(&assistant.text, 400).to_owned();
-        // What was cut may have been inside a call, which is gone then.
-        if !assistant.text.trim().is_empty() {
-            self.push_reply(assistant);
-        }
-        let nudge = Notice::Nudge("You were repeating yourself, so your reply was cut and none of it was done. Take the next step, or answer in a sentence. If a file needs such a repetition, let a command write it.".into());
-        let items = self.harness.notice(&mut self.state, &nudge);
-        self.push_all(items);
-        Next::Again
     }
 
     /// Runs the actions of one reply and pushes their answers.
@@ -470,11 +495,9 @@ impl Session {
         let calls = assistant.calls.clone();
         let text = assistant.text.clone();
         self.push_reply(assistant);
-        let room = self
-            .budget
-            .result_bytes(self.prompt_bytes(&[]), actions.len());
+        let room = self.budget.result_bytes(self.rest(&[]), actions.len());
         let mut done = Vec::new();
-        let mut end = None;
+        let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
             let call = calls.get(at).cloned();
             let action = match faults.get(at).cloned().flatten() {
@@ -489,16 +512,12 @@ impl Session {
                     });
                     Err(error)
                 }
-                Ok(Action::Finish { text: answer }) => {
-                    end.get_or_insert((
-                        EndReason::Done,
-                        if answer.trim().is_empty() {
-                            text.clone()
-                        } else {
-                            answer.clone()
-                        },
-                    ));
-                    Ok((Action::Finish { text: answer }, Outcome::Finished))
+                Ok(finish @ Action::Finish { .. }) => {
+                    reminder = self.reminder(p);
+                    if reminder.is_none() && end.is_none() {
+                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                    }
+                    Ok((finish, Outcome::Finished))
                 }
                 Ok(action) => {
                     let recovered = call.as_ref().is_some_and(|c| c.recovered);
@@ -506,17 +525,32 @@ impl Session {
                         Some(_) => Outcome::Interrupted,
                         None => self.perform(&action, recovered, room, &mut end, front),
                     };
+                    p.check.record(&action, &outcome);
                     Ok((action, outcome))
                 }
             };
+            let mut notes = notes.get(at).cloned().unwrap_or_default();
+            if let Ok((_, outcome)) = &result {
+                notes.extend(guard::remark(outcome));
+            }
             done.push(Done {
                 call,
                 result,
-                notes: notes.get(at).cloned().unwrap_or_default(),
+                notes,
             });
         }
+        // Errors of all calls, or `None` when one of them was valid.
+        let errors: Option<Vec<&CallError>> =
+            done.iter().map(|d| d.result.as_ref().err()).collect();
+        let last_error = errors.and_then(|e| e.last().copied());
+        if let Some(reason) = self.count_invalid(last_error, p) {
+            end.get_or_insert((reason, String::new()));
+        }
         let items = self.harness.results(&mut self.state, &done, room);
-        self.push_answers(items);
+        self.push_marked(items, Mark::Answer);
+        if let Some(words) = reminder {
+            self.tell(&words, front);
+        }
         self.record_state();
         if self.cancel.is_cancelled() {
             return Next::End(EndReason::Interrupted, String::new());
@@ -531,6 +565,31 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What the model should be reminded of before it stops. Only on a local server, where a
+    /// request costs nothing and models are small, and only with `harness_guidance`.
+    fn reminder(&self, p: &mut Progress) -> Option<String> {
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let shell = self
+            .start
+            .tools
+            .iter()
+            .find(|t| runs_commands(&t.name))
+            .map(|t| t.name.as_str());
+        p.check.nudge(&p.last_text, shell)
+    }
+
+    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
+        front.event(&Event::Repaired(
+            "the model wants to stop early; it was reminded once".into(),
+        ));
+        let items = self
+            .harness
+            .notice(&mut self.state, &Notice::Nudge(words.into()));
+        self.push_all(items);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -576,7 +635,8 @@ impl Session {
         }
         let lift = match self.approve(action, recovered, end, front) {
             Ok(lift) => lift,
-            Err(outcome) => {
+            Err(reason) => {
+                let outcome = Outcome::Refused { reason };
                 self.calls.record(action, &outcome);
                 self.report(action, &outcome, front);
                 return outcome;
@@ -627,14 +687,14 @@ impl Session {
         });
     }
 
-    /// Asks the policy, and the person where the policy says so.
+    /// Asks the policy, and the person where the policy says so. The error says why not.
     fn approve(
         &mut self,
         action: &Action,
         recovered: bool,
         end: &mut Option<(EndReason, String)>,
         front: &mut dyn Frontend,
-    ) -> Result<Lift, Outcome> {
+    ) -> Result<Lift, String> {
         let strength = match action {
             // Only a command needs the fence, so nothing else waits for the probe.
             Action::Shell(_) => self.workbench.sandbox().strength(),
@@ -645,15 +705,13 @@ impl Session {
             && !front.interactive()
         {
             *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(Outcome::Refused {
-                reason: format!(
-                    "commands cannot be confined on this system ({why}), and nobody can be asked"
-                ),
-            });
+            return Err(format!(
+                "commands cannot be confined on this system ({why}), and nobody can be asked"
+            ));
         }
         let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
             Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(Outcome::Refused { reason }),
+            Verdict::Refuse { reason } => return Err(reason),
             Verdict::Ask { reason, lift } => (reason, lift),
         };
         let question = Question {
@@ -669,22 +727,14 @@ impl Session {
                 self.judge.remember(action);
                 Ok(lift)
             }
-            Answer::No(words) => Err(Outcome::Refused {
-                reason: match words {
-                    Some(words) => format!("the user said no: {words}"),
-                    None => {
-                        format!(
-                            "not allowed: {}. Go on without it, or do it another way",
-                            reason.trim_end_matches('.')
-                        )
-                    }
-                },
-            }),
+            Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
+            Answer::No(None) => Err(format!(
+                "not allowed: {}. Go on without it, or do it another way",
+                reason.trim_end_matches('.')
+            )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));
-                Err(Outcome::Refused {
-                    reason: "the user stopped the turn here".into(),
-                })
+                Err("the user stopped the turn here".into())
             }
         }
     }
@@ -699,6 +749,7 @@ impl Session {
             .harness
             .notice(&mut self.state, &Notice::Nudge(text.into()));
         self.push_all(items);
+        self.reports.prefix_event();
         match self.ask(&[], false, p, front) {
             Ok(mut reply) => {
                 reply.assistant.calls.clear();
@@ -725,6 +776,14 @@ impl Session {
     }
 }
 
+/// The answer of a finish: its own words, or what the reply said beside it.
+fn final_answer(finish: &Action, beside: &str) -> String {
+    match finish {
+        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
+        _ => beside.to_owned(),
+    }
+}
+
 /// Passes a delta on to the front end, holding back what may be markup.
 fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
     match delta {
@@ -745,9 +804,4 @@ fn show_delta(delta: Delta, held: &mut Holdback, front: &mut dyn Frontend) {
         }
         Delta::CallStart { .. } | Delta::CallArguments { .. } => {}
     }
-}
-
-/// The first `most` bytes of `text`, cut between characters.
-fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most.min(text.len()))]
 }

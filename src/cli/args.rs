@@ -5,6 +5,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
+use super::render::ColorChoice;
 use crate::config::Overrides;
 use crate::model::WireApi;
 use lexopt::Parser;
@@ -75,27 +76,6 @@ pub enum Session {
     Id(String),
 }
 
-/// When to use colours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Color {
-    /// The names of the flag's values.
-    pub const NAMES: [(Color, &'static str); 3] = [
-        (Color::Always, "always"),
-        (Color::Never, "never"),
-        (Color::Auto, "auto"),
-    ];
-}
-
 /// What the flags say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
@@ -124,7 +104,7 @@ pub struct Options {
     /// `--ephemeral`.
     pub ephemeral: bool,
     /// `--color`.
-    pub color: Color,
+    pub color: ColorChoice,
     /// `--debug`.
     pub debug: bool,
 }

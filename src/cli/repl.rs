@@ -91,7 +91,8 @@ impl Repl<'_> {
                         let _ = history::append(self.home, &self.session.info().id, line);
                     }
                     if line.starts_with('/') {
-                        match slash::run(line, &mut self.session) {
+                        self.signals.cancel.reset();
+                        match slash::run(line, &mut self.session, &mut self.front) {
                             Done::Said(text) => eprintln_safe(&text),
                             Done::Leave => return Ok(()),
                         }

@@ -2,7 +2,9 @@
 
 use super::render::human::{strength_text, thousands};
 use super::render::sanitize::one_line;
+use crate::agent::event::Frontend;
 use crate::agent::session::Session;
+use crate::words::nearest;
 use std::fmt::Write;
 
 /// What a command leaves to do.
@@ -21,7 +23,7 @@ pub struct Slash {
     pub alias: Option<&'static str>,
     /// What it does, in a line.
     pub help: &'static str,
-    run: fn(&mut Session) -> Done,
+    run: fn(&mut Session, &mut dyn Frontend) -> Done,
 }
 
 /// Every command.
@@ -30,30 +32,42 @@ pub const COMMANDS: &[Slash] = &[
         name: "help",
         alias: None,
         help: "list these commands",
-        run: |_| Done::Said(help()),
+        run: |_, _| Done::Said(help()),
     },
     Slash {
         name: "status",
         alias: None,
         help: "model, window, harness, sandbox, session file, tokens",
-        run: |s| Done::Said(status(s)),
+        run: |s, _| Done::Said(status(s)),
+    },
+    Slash {
+        name: "context",
+        alias: None,
+        help: "what fills the window",
+        run: |s, _| Done::Said(context(s)),
+    },
+    Slash {
+        name: "compact",
+        alias: None,
+        help: "replace the conversation by a summary, to make room",
+        run: |s, front| Done::Said(compact(s, front)),
     },
     Slash {
         name: "ps",
         alias: None,
         help: "commands that still run",
-        run: |s| Done::Said(jobs(s)),
+        run: |s, _| Done::Said(jobs(s)),
     },
     Slash {
         name: "exit",
         alias: Some("quit"),
         help: "leave; the session can be resumed",
-        run: |_| Done::Leave,
+        run: |_, _| Done::Leave,
     },
 ];
 
 /// Runs a line that begins with a slash.
-pub fn run(line: &str, session: &mut Session) -> Done {
+pub fn run(line: &str, session: &mut Session, front: &mut dyn Frontend) -> Done {
     let name = line
         .trim_start_matches('/')
         .split_whitespace()
@@ -63,9 +77,9 @@ pub fn run(line: &str, session: &mut Session) -> Done {
         .iter()
         .find(|c| c.name == name || c.alias == Some(name))
     {
-        Some(command) => (command.run)(session),
+        Some(command) => (command.run)(session, front),
         None => {
-            let near = crate::config::keys::nearest(name, COMMANDS.iter().map(|c| c.name));
+            let near = nearest(name, COMMANDS.iter().map(|c| c.name));
             let near = near
                 .map(|n| format!("; did you mean /{n}?"))
                 .unwrap_or_default();
@@ -124,6 +138,30 @@ fn status(session: &mut Session) -> String {
         let _ = writeln!(out, "{name:8} {}", one_line(&value));
     }
     out.trim_end().to_owned()
+}
+
+/// A row a part: tokens and their share of the window.
+fn context(session: &Session) -> String {
+    let window = u64::from(session.budget().window());
+    let parts = session.context();
+    let used: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
+    let free = ("free", window.saturating_sub(used));
+    let row = |(name, tokens): &(&str, u64)| {
+        let percent = tokens * 100 / window.max(1);
+        format!("{name:12} {:>9}  {percent:>3} %", thousands(*tokens))
+    };
+    let mut rows: Vec<String> = parts.iter().map(row).collect();
+    rows.push(row(&free));
+    rows.push(format!("{:12} {:>9}", "window", thousands(window)));
+    rows.join("\n")
+}
+
+/// The sizes were shown as they changed; only a failure is left to say.
+fn compact(session: &mut Session, front: &mut dyn Frontend) -> String {
+    match session.compact(front) {
+        Ok((before, after)) => format!("{} tokens won", thousands(before.saturating_sub(after))),
+        Err(why) => one_line(&why),
+    }
 }
 
 fn jobs(session: &mut Session) -> String {

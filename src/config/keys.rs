@@ -1,5 +1,6 @@
 //! The one table of config keys: what each is called, holds, means, and who may set it.
 
+use crate::words::nearest;
 use Kind::*;
 use toml::Value;
 
@@ -150,6 +151,7 @@ pub const KEYS: &[Key] = &[
     key("sampling.top_k", Int(0, u32::MAX as i64), "", "Sent with every request when set."),
     key("sampling.seed", Int(0, i64::MAX), "", "Makes a run repeatable on servers that know it."),
     key("sampling.stop", Texts, "", "Texts that end a reply."),
+    key("offline", Bool, "false", "Local servers only, held by the kernel where it can, as --offline does.").not_in_projects(),
     key("openai_base_url", Text, "", "Moves the built-in openai provider.").not_in_projects(),
 
     // Harness
@@ -313,20 +315,6 @@ pub fn suggestion(path: &[String]) -> Option<String> {
             .collect::<Vec<_>>()
             .join("."),
     )
-}
-
-/// The candidate that `word` was most likely meant to be, if any is near enough to be worth naming.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const NEAR: f64 = 0.6;
-    let word = word.to_lowercase();
-    let part = |c: &str| word.len() >= 3 && (c.contains(&word) || c.len() >= 3 && word.contains(c));
-    candidates
-        .into_iter()
-        .map(|c| (strsim::normalized_damerau_levenshtein(&word, c), c))
-        // A part of a name is near enough, but never nearer than a name that is more alike.
-        .filter(|(likeness, c)| *likeness >= NEAR || part(c))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, c)| c)
 }
 
 #[cfg(test)]

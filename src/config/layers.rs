@@ -244,6 +244,7 @@ fn config(values: &Values) -> Config {
         model_provider: values.text("model_provider"),
         oss_provider: values.text("oss_provider"),
         oss: values.flag("oss").value,
+        offline: values.flag("offline"),
         model_reasoning_effort: values.get("model_reasoning_effort", |v| {
             let name = v.as_str()?;
             let above = ["max", "ultra", "persistent"].contains(&name);

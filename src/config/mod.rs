@@ -93,6 +93,8 @@ pub struct Config {
     pub oss_provider: Setting<Option<String>>,
     /// `--oss` was given (or `-p` names a profile that does).
     pub oss: bool,
+    /// Use no server but one on the user's own machine or network, and let the kernel hold it.
+    pub offline: Setting<bool>,
     /// `minimal`, `low`, `medium`, `high`, `xhigh`.
     pub model_reasoning_effort: Setting<Option<String>>,
     /// The window in tokens.
@@ -104,7 +106,7 @@ pub struct Config {
     /// A text of the user for the start of every session.
     pub developer_instructions: Setting<Option<String>>,
     /// Sampling values to send.
-    pub sampling: Setting<crate::model::Sampling>,
+    pub sampling: Setting<Sampling>,
     /// The harness; `None`: chosen by model family; `""`: native.
     pub harness: Setting<Option<String>>,
     /// Add the short reliability block.
@@ -149,6 +151,22 @@ pub struct Config {
     pub profile: Option<String>,
     /// Sentences about keys that had no effect, each with file, line and the nearest key.
     pub warnings: Vec<String>,
+}
+
+/// Sampling values; what is `None` is not sent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    /// 0 to 1.
+    pub top_p: Option<f64>,
+    /// Number of candidates.
+    pub top_k: Option<u32>,
+    /// Makes a run repeatable on servers that know it.
+    pub seed: Option<u64>,
+    /// Texts that end the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
 }
 
 /// A provider's table in the config. For a built-in id it overrides single keys.

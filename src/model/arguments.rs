@@ -5,7 +5,6 @@
 //! little broken ([`json`]), and fits them to the tool's schema ([`fit`]). It never makes up a
 //! value and never completes a text that the token limit cut.
 
-mod args;
 mod error;
 mod fit;
 mod freeform;
@@ -19,7 +18,6 @@ pub(crate) mod tests;
 use crate::model::{CallKind, Finish, ToolCall, ToolSpec};
 use serde_json::{Map, Value};
 
-pub use args::Args;
 pub use error::CallError;
 pub use schema::expected;
 
@@ -59,6 +57,11 @@ impl Settled {
             ..Settled::sound(call)
         }
     }
+}
+
+/// True for a tool that runs commands, by its name.
+pub fn runs_commands(name: &str) -> bool {
+    names::class(name) == Some(names::Class::Shell)
 }
 
 /// Puts one call right. `finish` says whether the end of the call may be missing.
@@ -138,7 +141,7 @@ fn function(call: ToolCall, tool: &ToolSpec, finish: &Finish) -> Settled {
             continue;
         }
         settled.more.push(ToolCall {
-            id: new_id(),
+            id: ToolCall::fresh_id(),
             ..further.call
         });
     }
@@ -218,11 +221,6 @@ fn unknown(call: ToolCall, tools: &[ToolSpec]) -> Settled {
         ..call
     };
     Settled::broken(call, fault)
-}
-
-/// An id for a call that came without one.
-pub(crate) fn new_id() -> String {
-    format!("call_{}", uuid::Uuid::now_v7().simple())
 }
 
 fn compact(object: &Map<String, Value>) -> String {

@@ -15,9 +15,19 @@ const MAX_ID: usize = 64;
 pub(super) struct Ids {
     used: HashSet<String>,
     open: HashMap<String, VecDeque<String>>,
+    keep_numbered: bool,
 }
 
 impl Ids {
+    /// Ids for the chat APIs: those of Kimi K2, `functions.read:0`, stay as they are, since the
+    /// model goes by them and its servers take them.
+    pub(super) fn for_chat() -> Self {
+        Ids {
+            keep_numbered: true,
+            ..Ids::default()
+        }
+    }
+
     /// A new reply begins: what earlier replies left unanswered can no longer be answered.
     pub(super) fn next_reply(&mut self) {
         self.open.clear();
@@ -25,7 +35,7 @@ impl Ids {
 
     /// The id to send for a call.
     pub(super) fn call(&mut self, id: &str) -> String {
-        let wanted = allowed(id);
+        let wanted = self.allowed(id);
         let mut mapped = wanted.clone();
         let mut n = 2;
         while !self.used.insert(mapped.clone()) {
@@ -46,8 +56,29 @@ impl Ids {
         self.open
             .get_mut(id)
             .and_then(VecDeque::pop_front)
-            .unwrap_or_else(|| allowed(id))
+            .unwrap_or_else(|| self.allowed(id))
     }
+
+    fn allowed(&self, id: &str) -> String {
+        if self.keep_numbered && id.len() <= MAX_ID && is_numbered(id) {
+            return id.to_owned();
+        }
+        allowed(id)
+    }
+}
+
+/// True for `functions.NAME:NUMBER`.
+fn is_numbered(id: &str) -> bool {
+    let parts = id
+        .strip_prefix("functions.")
+        .and_then(|rest| rest.rsplit_once(':'));
+    parts.is_some_and(|(name, number)| {
+        name.chars().all(is_usable) && number.chars().all(|c| c.is_ascii_digit())
+    })
+}
+
+fn is_usable(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// `id` with other characters replaced and cut to the limit; ASCII, never empty.
@@ -57,16 +88,8 @@ fn allowed(id: &str) -> String {
     }
     id.chars()
         .take(MAX_ID)
-        .map(|c| match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
-            _ => '_',
-        })
+        .map(|c| if is_usable(c) { c } else { '_' })
         .collect()
-}
-
-/// An id for a call that came without one, unique beyond the session.
-pub(super) fn fresh_id() -> String {
-    format!("call_{}", uuid::Uuid::now_v7().simple())
 }
 
 /// The arguments of a call as a JSON object. Servers refuse a history in which they are anything
@@ -130,7 +153,7 @@ pub(super) fn distinct_ids(calls: &mut [ToolCall]) {
     let mut seen = HashSet::new();
     for call in calls {
         if call.id.is_empty() || !seen.insert(call.id.clone()) {
-            call.id = fresh_id();
+            call.id = ToolCall::fresh_id();
         }
     }
 }
@@ -181,6 +204,15 @@ mod tests {
         assert_eq!(ids.call(&long), format!("{}_2", "_".repeat(62)));
         assert_eq!(ids.call(""), "call");
         assert_eq!(ids.result("never called!"), "never_called_");
+    }
+
+    #[test]
+    fn the_ids_of_kimi_stay_on_the_chat_apis() {
+        let mut ids = Ids::for_chat();
+        assert_eq!(ids.call("functions.read:0"), "functions.read:0");
+        assert_eq!(ids.result("functions.read:0"), "functions.read:0");
+        assert_eq!(ids.call("functions.read x:0"), "functions_read_x_0");
+        assert_eq!(Ids::default().call("functions.read:0"), "functions_read_0");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! Every server has its own dialect of this API. What is sent is the part that all of them take;
 //! what is read is everything that was seen from any of them.
 
-pub(super) mod calls;
 mod decode;
 pub(super) mod encode;
 pub(super) mod turns;

@@ -35,6 +35,13 @@ pub enum ModelError {
         /// The server's own words.
         message: String,
     },
+    /// The server read only a part of the prompt and said nothing.
+    CutPrompt {
+        /// Tokens that it read.
+        read: u64,
+        /// Tokens that were sent, about.
+        sent: u64,
+    },
     /// The server does not have this model.
     NoModel {
         /// The name that was asked for.
@@ -73,6 +80,14 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// A stream that is not what the API promises. [`ModelError::locate`] adds the address.
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        ModelError::Broken {
+            url: String::new(),
+            why: why.into(),
+        }
+    }
+
     /// True when the same request may succeed if it is sent again.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -107,7 +122,7 @@ impl ModelError {
 }
 
 /// A used-up quota comes as 429, and some refusals of llama.cpp as 500, but no wait mends them.
-fn is_hopeless(message: &str) -> bool {
+pub(super) fn is_hopeless(message: &str) -> bool {
     const WORDS: &[&str] = &[
         "insufficient_quota",
         "credit_balance_exhausted",
@@ -161,6 +176,10 @@ impl fmt::Display for ModelError {
                 }
                 _ => write!(f, "the prompt does not fit the server's window: {message}"),
             },
+            ModelError::CutPrompt { read, sent } => write!(
+                f,
+                "the server read only {read} of about {sent} tokens: it cut the prompt without saying so, and the model did not see all of it; load the model with a larger window, or set model_context_window to the real one"
+            ),
             ModelError::NoModel { model, message } => {
                 write!(f, "the server has no model `{model}`: {message}")
             }

@@ -14,7 +14,7 @@ mod side;
 #[cfg(test)]
 mod tests;
 
-pub use classify::classify;
+pub use classify::{classify, in_event, in_stream};
 pub use side::{get_json, post_json};
 
 use super::provider::Provider;
@@ -184,7 +184,7 @@ impl<'a> Call<'a> {
             Some(Message::Head(head)) => head,
             Some(Message::Failed(failure)) => return Err(not_reached(failure, stage)),
             Some(Message::Bytes(_) | Message::End) => {
-                return Err(broken("an answer without a head"));
+                return Err(ModelError::broken("an answer without a head"));
             }
         };
         if let Some(error) = redirect(&self.url, &head) {
@@ -206,7 +206,7 @@ impl<'a> Call<'a> {
                     size += bytes.len();
                     if size > MAX_REPLY || frames.push(&bytes, &mut ready).is_err() {
                         *stage = Stage::Never;
-                        return Err(broken("it is longer than any reply may be"));
+                        return Err(ModelError::broken("it is longer than any reply may be"));
                     }
                     if feed(decoder.as_mut(), &mut ready, listener)? == Flow::Cut {
                         return Ok(decoder.cut());
@@ -224,7 +224,7 @@ impl<'a> Call<'a> {
         };
         if frames.end(&mut ready).is_err() {
             *stage = Stage::Never;
-            return Err(broken("it is longer than any reply may be"));
+            return Err(ModelError::broken("it is longer than any reply may be"));
         }
         match feed(decoder.as_mut(), &mut ready, listener) {
             Ok(Flow::Go) => {}
@@ -347,13 +347,6 @@ fn unreachable(why: String) -> ModelError {
     }
 }
 
-fn broken(why: &str) -> ModelError {
-    ModelError::Broken {
-        url: String::new(),
-        why: why.to_owned(),
-    }
-}
-
 /// The error of a try that got no answer, and how far it came.
 fn not_reached(failure: Failure, stage: &mut Stage) -> ModelError {
     *stage = match failure {
@@ -362,7 +355,7 @@ fn not_reached(failure: Failure, stage: &mut Stage) -> ModelError {
         Failure::Connect(_) | Failure::Broke(_) => Stage::Asked,
     };
     match failure {
-        Failure::Broke(why) => broken(&why),
+        Failure::Broke(why) => ModelError::broken(why),
         other => unreachable(other.why()),
     }
 }

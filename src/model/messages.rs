@@ -83,9 +83,7 @@ impl Wire for Messages {
         if !sampling.stop.is_empty() {
             put("stop_sequences", sampling.stop.clone().into());
         }
-        for (key, value) in request.extra {
-            put(key, value.clone());
-        }
+        request.add_extra(&mut body);
         Value::Object(body)
     }
 

@@ -11,17 +11,19 @@ pub mod dialect;
 pub mod error;
 pub mod http;
 pub mod local;
+mod measured;
 pub mod messages;
 pub mod ollama;
 pub mod provider;
 pub mod responses;
+pub mod sampling;
 pub mod sse;
-mod stream_error;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
+pub use crate::config::Sampling;
 pub use error::ModelError;
 
 /// One piece of a message.
@@ -153,6 +155,13 @@ pub struct ToolCall {
     /// True when it was found in the text of the reply instead of being sent as a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
+}
+
+impl ToolCall {
+    /// An id for a call that came without one, unique beyond the session.
+    pub fn fresh_id() -> String {
+        format!("call_{}", uuid::Uuid::now_v7().simple())
+    }
 }
 
 /// How a tool takes its input.
@@ -308,23 +317,29 @@ pub struct Request<'a> {
     /// of llama.cpp, vLLM and LM Studio; a hosted server refuses unknown fields.
     pub local: bool,
     /// Further top-level fields of the body, from the provider's entry in the config.
-    pub extra: &'a serde_json::Map<String, Value>,
+    pub extra: &'a Map<String, Value>,
 }
 
-/// Sampling values; what is `None` is not sent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// 0 to 2.
-    pub temperature: Option<f64>,
-    /// 0 to 1.
-    pub top_p: Option<f64>,
-    /// Number of candidates.
-    pub top_k: Option<u32>,
-    /// Makes a run repeatable on servers that know it.
-    pub seed: Option<u64>,
-    /// Texts that end the reply.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stop: Vec<String>,
+impl Request<'_> {
+    /// Lays the fields that the user configured over a body of ours: an object is merged into an
+    /// object, null takes a field away, and anything else replaces it.
+    fn add_extra(&self, body: &mut Map<String, Value>) {
+        merge(body, self.extra);
+    }
+}
+
+fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+    for (key, value) in extra {
+        match (body.get_mut(key), value) {
+            (_, Value::Null) => {
+                body.shift_remove(key);
+            }
+            (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),
+            (_, value) => {
+                body.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 /// One step of a streamed reply.

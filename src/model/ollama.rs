@@ -1,8 +1,8 @@
 //! Ollama's native `/api/chat`: the only wire there that can set the window, and the one that
 //! shows errors in mid-stream.
 
-use super::chat::calls;
-use super::chat::encode::{merge, thinking, tools};
+use super::calls::{self, Ids};
+use super::chat::encode::{thinking, tools};
 use super::chat::turns::{Piece, Turn, text_of, turns};
 use super::http::classify;
 use super::sse::Frame;
@@ -11,6 +11,7 @@ use super::{
     ToolCall, ToolSpec, Usage, Wire, WireApi,
 };
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The `ollama` wire.
@@ -44,7 +45,7 @@ impl Wire for Ollama {
             body.insert("format".into(), schema.clone());
         }
         body.insert("options".into(), options(request));
-        merge(&mut body, request.extra);
+        request.add_extra(&mut body);
         body.into()
     }
 
@@ -100,16 +101,17 @@ fn messages(request: &Request) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
+    let mut ids = Ids::for_chat();
     for turn in turns(&request.items) {
         messages.push(match turn {
             Turn::User(pieces) => user(&pieces),
-            Turn::Assistant(reply) => assistant(reply),
+            Turn::Assistant(reply) => assistant(reply, &mut ids),
             // Older servers read the name, newer ones the id.
             Turn::Result(result, text) => json!({
                 "role": "tool",
                 "content": text,
                 "tool_name": result.name,
-                "tool_call_id": calls::safe_id(&result.call_id),
+                "tool_call_id": ids.result(&result.call_id),
             }),
         });
     }
@@ -129,7 +131,8 @@ fn user(pieces: &[Piece]) -> Value {
     message
 }
 
-fn assistant(reply: &Assistant) -> Value {
+fn assistant(reply: &Assistant, ids: &mut Ids) -> Value {
+    ids.next_reply();
     let mut message = json!({"role": "assistant", "content": reply.text});
     let thinking = thinking(&reply.reasoning);
     if !thinking.is_empty() {
@@ -137,10 +140,9 @@ fn assistant(reply: &Assistant) -> Value {
     }
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().map(|call| {
-            let arguments = serde_json::from_str(&calls::arguments(call));
             json!({
-                "id": calls::safe_id(&call.id),
-                "function": {"name": call.name, "arguments": arguments.unwrap_or_else(|_| json!({}))},
+                "id": ids.call(&call.id),
+                "function": {"name": call.name, "arguments": calls::object(call)},
             })
         });
         message["tool_calls"] = calls.collect();
@@ -150,7 +152,7 @@ fn assistant(reply: &Assistant) -> Value {
 
 /// The reader of one reply. Calls come whole, in any line, the last one included.
 struct Reader {
-    tools: Vec<ToolSpec>,
+    freeform: HashSet<String>,
     text: String,
     thinking: String,
     calls: Vec<ToolCall>,
@@ -162,7 +164,7 @@ struct Reader {
 impl Reader {
     fn new(tools: &[ToolSpec]) -> Self {
         Reader {
-            tools: tools.to_vec(),
+            freeform: calls::freeform_names(tools),
             text: String::new(),
             thinking: String::new(),
             calls: Vec::new(),
@@ -210,14 +212,7 @@ impl Reader {
             index,
             text: arguments.clone(),
         });
-        let call = ToolCall {
-            id: text("/id"),
-            name,
-            arguments,
-            kind: Default::default(),
-            recovered: false,
-        };
-        let call = calls::finish(call, &self.tools, &self.calls);
+        let call = calls::received(text("/id"), name, arguments, &self.freeform);
         self.calls.push(call);
     }
 
@@ -242,7 +237,8 @@ impl Reader {
         self.timing.output = duration("eval_duration");
     }
 
-    fn reply(self, finish: Finish) -> Reply {
+    fn reply(mut self, finish: Finish) -> Reply {
+        calls::distinct_ids(&mut self.calls);
         let reasoning = (!self.thinking.is_empty()).then(|| Reasoning {
             text: self.thinking,
             signature: None,
@@ -284,10 +280,7 @@ impl Decoder for Reader {
     fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
         match self.finish.take() {
             Some(finish) => Ok(self.reply(finish)),
-            None => Err(ModelError::Broken {
-                url: String::new(),
-                why: "it ended without its last line".to_owned(),
-            }),
+            None => Err(ModelError::broken("it ended without its last line")),
         }
     }
 

@@ -13,7 +13,9 @@ use std::fmt;
 use std::time::Duration;
 
 pub(in crate::model) use address::normalise;
-pub use address::{is_local, is_loopback, ollama_host, server_root, with_query};
+pub use address::{
+    host, is_local, is_loopback, needs_look_up, ollama_host, port, server_root, with_query,
+};
 #[cfg(target_os = "macos")]
 pub(in crate::model) use auth::output;
 
@@ -308,6 +310,49 @@ pub fn resolve(
     from_entries(id, &config.model_providers, openai, env, chat_completions)
 }
 
+/// The address of the provider of that id and nothing else: no key is needed, no command runs.
+///
+/// # Errors
+/// When the id is unknown, or its address is missing or none.
+pub fn address_of(
+    id: &str,
+    config: &Config,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, ProviderError> {
+    let openai = config.openai_base_url.value.as_deref();
+    let (builtin, entry) = entry(id, &config.model_providers)?;
+    let address = base_address(id, &entry, builtin, openai, env)?;
+    match port(&address) {
+        Some(_) => Ok(address),
+        None => Err(ProviderError::BadUrl {
+            id: id.into(),
+            url: address::without_user(&address),
+        }),
+    }
+}
+
+/// The built-in provider of that id and its entry in the config; one of them is there.
+fn entry(
+    id: &str,
+    entries: &BTreeMap<String, Setting<ProviderEntry>>,
+) -> Result<(Option<&'static Builtin>, ProviderEntry), ProviderError> {
+    let builtin = BUILTIN.iter().find(|b| b.id == id);
+    match entries.get(id) {
+        Some(setting) => Ok((builtin, setting.value.clone())),
+        None if builtin.is_some() => Ok((builtin, ProviderEntry::default())),
+        None => {
+            let known = BUILTIN.iter().map(|b| b.id.to_string());
+            let own = entries
+                .keys()
+                .filter(|k| BUILTIN.iter().all(|b| b.id != *k));
+            Err(ProviderError::Unknown {
+                id: id.into(),
+                known: known.chain(own.cloned()).collect(),
+            })
+        }
+    }
+}
+
 fn from_entries(
     id: &str,
     entries: &BTreeMap<String, Setting<ProviderEntry>>,
@@ -315,21 +360,7 @@ fn from_entries(
     env: &dyn Fn(&str) -> Option<String>,
     chat_completions: bool,
 ) -> Result<Provider, ProviderError> {
-    let builtin = BUILTIN.iter().find(|b| b.id == id);
-    let entry = match entries.get(id) {
-        Some(setting) => setting.value.clone(),
-        None if builtin.is_some() => ProviderEntry::default(),
-        None => {
-            let known = BUILTIN.iter().map(|b| b.id.to_string());
-            let own = entries
-                .keys()
-                .filter(|k| BUILTIN.iter().all(|b| b.id != *k));
-            return Err(ProviderError::Unknown {
-                id: id.into(),
-                known: known.chain(own.cloned()).collect(),
-            });
-        }
-    };
+    let (builtin, entry) = entry(id, entries)?;
     let wire = match &entry.wire_api {
         _ if chat_completions => WireApi::Chat,
         Some(name) => WireApi::from_name(name).ok_or_else(|| ProviderError::BadWire {

@@ -70,9 +70,7 @@ impl Wire for Responses {
                 put("prompt_cache_key", request.cache_key.into());
             }
         }
-        for (key, value) in request.extra {
-            put(key, value.clone());
-        }
+        request.add_extra(&mut body);
         Value::Object(body)
     }
 

@@ -23,9 +23,8 @@ impl Frame {
     pub fn json(&self) -> Result<Value, ModelError> {
         serde_json::from_str(&self.data)
             .or_else(|error| serde_json::from_str(&mend(&self.data)).map_err(|_| error))
-            .map_err(|error| ModelError::Broken {
-                url: String::new(),
-                why: format!("a piece of the stream is not JSON ({error})"),
+            .map_err(|error| {
+                ModelError::broken(format!("a piece of the stream is not JSON ({error})"))
             })
     }
 }

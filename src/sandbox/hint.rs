@@ -46,7 +46,7 @@ pub fn hint(output_tail: &str, policy: &Policy, lift: &Lift) -> Option<String> {
             "The sandbox has no network. Do without it, or ask for approval to run this command with network access.".to_owned(),
         );
     }
-    if !has(NO_WRITE) && !has(NO_RIGHT) {
+    if !has(NO_WRITE) && (!has(NO_RIGHT) || about_the_workspace(&text, policy)) {
         return None;
     }
     let sure = if has(NO_WRITE) {
@@ -77,6 +77,23 @@ pub fn hint(output_tail: &str, policy: &Policy, lift: &Lift) -> Option<String> {
     })
 }
 
+/// True when every line that speaks of a refused right is about a file that may be written: then
+/// the file's own mode is the cause, for example a script that is not executable.
+fn about_the_workspace(text: &str, policy: &Policy) -> bool {
+    let roots: Vec<String> = policy
+        .roots
+        .iter()
+        .map(|r| format!("{}/", r.display()).to_lowercase())
+        .collect();
+    let mut lines = text
+        .lines()
+        .filter(|l| NO_RIGHT.iter().any(|w| l.contains(w)));
+    policy.mode == Mode::WorkspaceWrite
+        && lines.all(|l| {
+            l.contains(": ./") || roots.iter().any(|r| l.contains(r) && !l.contains("/.git/"))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +111,12 @@ mod tests {
             readable: vec![],
         };
         let said = |out: &str, policy: &Policy, lift: &Lift| hint(out, policy, lift);
+        for output in [
+            "/bin/bash: line 2: /work/hello.py: Permission denied",
+            "bash: ./run.sh: Permission denied",
+        ] {
+            assert_eq!(said(output, &policy, &Lift::Nothing), None, "{output}");
+        }
         for (output, word) in [
             (
                 "sh: 1: cannot create /var/tmp/f: Read-only file system",

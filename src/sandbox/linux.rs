@@ -13,6 +13,7 @@ mod caps;
 mod inside;
 mod landlock;
 mod mounts;
+mod offline;
 mod placeholder;
 mod probe;
 mod restore;
@@ -28,6 +29,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+pub(super) use offline::restrict as offline;
 pub(super) use probe::tier;
 
 /// This program, opened at its start.

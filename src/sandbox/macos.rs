@@ -47,6 +47,11 @@ pub(super) fn start(plan: Plan, run: &Run) -> Result<Running, String> {
     process::start_helper(program, plan, run)
 }
 
+/// Always an error: the rules of a seatbelt are for a command that is started, not for this program.
+pub(super) fn offline(_ports: &[u16]) -> Result<(), String> {
+    Err("on macOS this program can fence its commands, but not itself".to_owned())
+}
+
 /// Kills the session that the helper leads.
 pub(super) fn kill_tree(pid: u32) {
     if let Ok(pid) = libc::pid_t::try_from(pid) {

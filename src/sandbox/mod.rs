@@ -15,6 +15,7 @@ mod hint;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod offline;
 mod plan;
 mod process;
 mod scope;
@@ -30,6 +31,7 @@ use windows as platform;
 
 pub use gate::{Gate, GateError};
 pub use hint::hint;
+pub use offline::Offline;
 pub use process::{End, Run, Running};
 
 use plan::Plan;

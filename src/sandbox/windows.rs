@@ -22,6 +22,11 @@ pub(super) fn start(plan: Plan, run: &Run) -> Result<Running, String> {
     }
 }
 
+/// Always an error.
+pub(super) fn offline(_ports: &[u16]) -> Result<(), String> {
+    Err("this program has no network fence on Windows".to_owned())
+}
+
 /// Ends a process and, by their parent links, all that it started.
 pub(super) fn kill_tree(pid: u32) {
     let _ = Command::new("taskkill")

@@ -8,6 +8,7 @@ use crate::model::{Timing, Usage};
 use crate::tools::action::{
     Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus,
 };
+use crate::words::quote;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -190,7 +191,7 @@ impl<W: Write> ExecJson<W> {
         if let Some((id, steps)) = self.plan.take() {
             self.item("item.completed", &id, "todo_list", plan_fields(&steps));
         }
-        match failure(&end.reason) {
+        match end.reason.failure() {
             // An interrupted turn ends without a last line, as the protocol has it.
             _ if end.reason == EndReason::Interrupted => {}
             Some(message) => {
@@ -239,6 +240,15 @@ impl<W: Write> Frontend for ExecJson<W> {
             } => {
                 self.completed("error", json!({"message": format!("{results} old tool results were left out to make room: {before} to {after} tokens")}));
             }
+            Event::Compacted {
+                before,
+                after,
+                summary,
+                ..
+            } => {
+                self.completed("error", json!({"message": format!("the conversation was summarised to make room: {before} to {after} tokens"),
+                    "compaction": {"tokens_before": before, "tokens_after": after, "summary": summary}}));
+            }
             Event::TurnDone(end) => self.turn_done(end),
             Event::Note(_)
             | Event::Requested { .. }
@@ -258,20 +268,6 @@ impl<W: Write> Frontend for ExecJson<W> {
 
     fn interactive(&self) -> bool {
         false
-    }
-}
-
-/// The sentence of a turn that failed; nothing for one that was done.
-pub fn failure(reason: &EndReason) -> Option<String> {
-    match reason {
-        EndReason::Done => None,
-        EndReason::Interrupted => Some("interrupted".into()),
-        EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
-        EndReason::Failed(why) => Some(why.clone()),
-        EndReason::StepLimit(n) => Some(format!("the limit of {n} steps was reached before the task was done; raise max_steps to go on")),
-        EndReason::NoSandbox(why) => Some(format!(
-            "commands cannot be confined on this system ({why}) and nobody can be asked; use --sandbox danger-full-access only where that is safe"
-        )),
     }
 }
 
@@ -303,11 +299,6 @@ fn seconds(time: std::time::Duration) -> f64 {
 fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) -> Value {
     let line = format!("/bin/bash -lc {}", quote(&shell.command));
     json!({"command": line, "aggregated_output": output, "exit_code": code, "status": status})
-}
-
-/// `text` as one word of a POSIX shell.
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn change_fields(changes: &[FileChange], status: &str) -> Value {

@@ -5,6 +5,7 @@
 
 pub mod history;
 pub mod log;
+pub mod models;
 pub mod paths;
 pub mod rollout;
 pub mod trust;

@@ -5,7 +5,7 @@ use super::action::{Base, ChangeKind, Outcome, Pass, Replace, ToolError, Unique}
 use super::files::{Knows, changed};
 use super::matching::{self, Matches};
 use super::memory::Standing;
-use super::text::{Text, to_lf};
+use super::text::{LIMIT, Text, to_lf};
 use crate::sandbox::Lift;
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl Workbench {
             )));
         };
         let path = self.writable(shown, lift)?;
-        let Some(bytes) = self.load(&path, shown)? else {
+        let Some(bytes) = self.load(&path, shown, LIMIT)? else {
             if !(edit.may_create && one.old.is_empty() && edit.edits.len() == 1) {
                 return Err(self.missing(shown));
             }

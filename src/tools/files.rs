@@ -28,7 +28,7 @@ impl Workbench {
     ) -> Result<Outcome, ToolError> {
         let path = self.existing(shown)?;
         let bytes = self
-            .load(&path, shown)?
+            .load(&path, shown, LIMIT)?
             .ok_or_else(|| self.missing(shown))?;
         let binary = || ToolError::Binary { path: shown.into() };
         if text::is_binary(&bytes) {
@@ -65,7 +65,7 @@ impl Workbench {
         lift: &Lift,
     ) -> Result<Outcome, ToolError> {
         let path = self.writable(shown, lift)?;
-        let before = self.load(&path, shown)?;
+        let before = self.load(&path, shown, LIMIT)?;
         let Some(bytes) = before else {
             let after = Some(content.as_bytes().to_vec());
             let change = self.change(path, shown, None, after, Knows::All)?;
@@ -104,7 +104,7 @@ impl Workbench {
     ) -> Result<Outcome, ToolError> {
         let path = self.writable(shown, lift)?;
         let bytes = self
-            .load(&path, shown)?
+            .load(&path, shown, LIMIT)?
             .ok_or_else(|| self.missing(shown))?;
         // A line number says nothing about a file that has other lines by now.
         self.check_seen(&path, shown, &bytes, false)?;
@@ -139,7 +139,7 @@ impl Workbench {
     pub(super) fn undo_edit(&mut self, shown: &str, lift: &Lift) -> Result<Outcome, ToolError> {
         let path = self.writable(shown, lift)?;
         let nothing = || ToolError::NothingToUndo { path: shown.into() };
-        let now = self.load(&path, shown)?;
+        let now = self.load(&path, shown, LIMIT)?;
         let last = self.undo.last(&path).ok_or_else(nothing)?;
         if !last.stands(now.as_deref()) {
             return Err(ToolError::ChangedSince { path: shown.into() });
@@ -232,8 +232,13 @@ impl Workbench {
         gate.writable(&spelled, lift).map_err(|e| denied(shown, e))
     }
 
-    /// The bytes of a file; `None` when there is none.
-    pub(super) fn load(&self, path: &Path, shown: &str) -> Result<Option<Vec<u8>>, ToolError> {
+    /// The bytes of a file of at most `limit` bytes; `None` when there is none.
+    pub(super) fn load(
+        &self,
+        path: &Path,
+        shown: &str,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, ToolError> {
         if is_missing(path) {
             return Ok(None);
         }
@@ -241,14 +246,14 @@ impl Workbench {
         if meta.is_dir() {
             return Err(ToolError::IsFolder { path: shown.into() });
         }
-        if meta.len() > LIMIT {
+        if meta.len() > limit {
             return Err(ToolError::TooLarge {
                 path: shown.into(),
                 bytes: meta.len(),
-                limit: LIMIT,
+                limit,
             });
         }
-        let bytes = self.setup.gate.read(path, LIMIT);
+        let bytes = self.setup.gate.read(path, limit);
         bytes.map(Some).map_err(|e| failed(shown, "read", &e))
     }
 

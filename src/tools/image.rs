@@ -15,19 +15,9 @@ const LIMIT: u64 = 10 << 20;
 impl Workbench {
     pub(super) fn view_image(&mut self, shown: &str) -> Result<Outcome, ToolError> {
         let path = self.existing(shown)?;
-        let failed = |e| ToolError::Other(format!("{shown} could not be read: {e}"));
-        let meta = path.metadata().map_err(failed)?;
-        if meta.is_dir() {
-            return Err(ToolError::IsFolder { path: shown.into() });
-        }
-        if meta.len() > LIMIT {
-            return Err(ToolError::TooLarge {
-                path: shown.into(),
-                bytes: meta.len(),
-                limit: LIMIT,
-            });
-        }
-        let bytes = self.setup.gate.read(&path, LIMIT).map_err(failed)?;
+        let bytes = self
+            .load(&path, shown, LIMIT)?
+            .ok_or_else(|| self.missing(shown))?;
         let media_type = media_type(&bytes).ok_or_else(|| {
             ToolError::Other(format!(
                 "{shown} is not a picture that can be shown; PNG, JPEG, GIF and WebP are"

@@ -3,7 +3,8 @@
 
 use super::action::Pass;
 use super::indent::Indentation;
-use super::text::{head, line_of};
+use super::text::line_of;
+use crate::words::head;
 use std::ops::Range;
 
 /// Where a text stands, and what is to stand there.

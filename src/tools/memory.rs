@@ -22,6 +22,9 @@ struct Seen {
     /// First line and number of lines of what the model was given of this state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     given: Vec<(usize, usize)>,
+    /// The model changed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    changed: bool,
 }
 
 /// What is known of a file that lies on the disk with a certain content.
@@ -55,7 +58,9 @@ impl FileMemory {
             .entry(key(path))
             .and_modify(|seen| {
                 if !seen.is(content) {
+                    let changed = seen.changed;
                     *seen = Seen::of(content);
+                    seen.changed = changed;
                 }
             })
             .or_insert_with(|| Seen::of(content));
@@ -74,7 +79,18 @@ impl FileMemory {
 
     /// Notes that the model itself gave the file this content.
     pub fn wrote(&mut self, path: &Path, content: &[u8]) {
-        self.files.insert(key(path), Seen::of(content));
+        let seen = Seen {
+            changed: true,
+            ..Seen::of(content)
+        };
+        self.files.insert(key(path), seen);
+    }
+
+    /// The files that the model read or changed, by absolute path, each with whether it changed it.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, bool)> {
+        self.files
+            .iter()
+            .map(|(path, seen)| (Path::new(path), seen.changed))
     }
 
     /// Forgets a file that is gone.
@@ -97,6 +113,7 @@ impl Seen {
             bytes: content.len() as u64,
             sha256: digest(content),
             given: Vec::new(),
+            changed: false,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::action::Output;
 use super::marker::Marker;
-use super::text::head;
+use crate::store::paths::private_file;
+use crate::words::head;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{PipeReader, Read, Write};
@@ -136,10 +137,7 @@ impl Capture {
         }
         self.live.push_str(&text);
         if self.live.len() > LIVE {
-            let mut from = self.live.len() - LIVE;
-            while !self.live.is_char_boundary(from) {
-                from += 1;
-            }
+            let from = self.live.ceil_char_boundary(self.live.len() - LIVE);
             self.live.drain(..from);
         }
         self.whole.push(&self.unread, &text);
@@ -264,19 +262,8 @@ impl Whole {
 
 /// A new file that only its owner can read.
 fn create(folder: &Path) -> Option<(PathBuf, File)> {
-    let mut make = fs::DirBuilder::new();
-    make.recursive(true);
-    let mut open = fs::OpenOptions::new();
-    open.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        make.mode(0o700);
-        open.mode(0o600);
-    }
-    make.create(folder).ok()?;
     let path = folder.join(format!("output-{}.txt", Uuid::now_v7()));
-    let file = open.open(&path).ok()?;
+    let file = private_file(&path, true).ok()?;
     Some((path, file))
 }
 

@@ -8,7 +8,7 @@ use super::action::{ChangeKind, FileChange, Outcome, Pass, ToolError};
 use super::files::{Knows, changed};
 use super::matching;
 use super::memory::Standing;
-use super::text::Text;
+use super::text::{LIMIT, Text};
 use crate::sandbox::Lift;
 use parse::{Chunk, Deed, Section};
 use std::path::{Path, PathBuf};
@@ -110,7 +110,9 @@ impl Workbench {
         let index = match plan.iter().position(|f| f.place() == path) {
             Some(index) => index,
             None => {
-                let before = self.load(&path, &shown).map_err(|e| renamed(e, &shown))?;
+                let before = self
+                    .load(&path, &shown, LIMIT)
+                    .map_err(|e| renamed(e, &shown))?;
                 plan.push(Planned {
                     path: path.clone(),
                     shown: shown.clone(),
@@ -153,7 +155,7 @@ impl Workbench {
                     if target != path {
                         let taken = match plan.iter().find(|f| f.place() == target) {
                             Some(file) => file.after.is_some(),
-                            None => self.load(&target, &to)?.is_some(),
+                            None => self.load(&target, &to, LIMIT)?.is_some(),
                         };
                         if taken {
                             return Err(ToolError::Exists { path: to });

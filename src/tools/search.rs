@@ -2,9 +2,10 @@
 
 use super::Workbench;
 use super::action::{Entry, FoundOut, GrepLine, GrepOut, ListOut, Outcome, ToolError};
-use super::text::{LIMIT, head};
+use super::text::LIMIT;
 use super::walk::{NamePattern, Walk, split_base};
 use crate::cancel::Cancel;
+use crate::words::head;
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{

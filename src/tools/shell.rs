@@ -7,6 +7,7 @@ use super::marker::Marker;
 use super::output::{Capture, Stream};
 use crate::cancel::Cancel;
 use crate::sandbox::{End, Lift, Run, Running, SandboxError, hint};
+use crate::words::tail;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,11 +46,15 @@ pub(super) enum Waited {
 }
 
 impl Process {
-    /// How it ended, if it did.
+    /// How it ended, if it did; then its output is complete, too.
     pub fn poll(&mut self) -> Result<Option<End>, ToolError> {
-        self.running.try_wait().map_err(|e| {
+        let end = self.running.try_wait().map_err(|e| {
             ToolError::Other(format!("the end of the command could not be learnt: {e}"))
-        })
+        })?;
+        if end.is_some() {
+            self.stream.drain(DRAIN);
+        }
+        Ok(end)
     }
 
     /// Waits for its end.
@@ -62,9 +67,6 @@ impl Process {
         let mut pause = Duration::from_millis(1);
         loop {
             let end = self.poll()?;
-            if end.is_some() {
-                self.stream.drain(DRAIN);
-            }
             let live = self.stream.live();
             if !live.is_empty() {
                 progress(&live);
@@ -206,12 +208,8 @@ impl Workbench {
     ) -> Outcome {
         let mut out = process.out(status, wall);
         if !out.succeeded() {
-            let text = &out.output.text;
-            let mut from = text.len().saturating_sub(HINT);
-            while !text.is_char_boundary(from) {
-                from += 1;
-            }
-            out.fence = hint(&text[from..], self.setup.sandbox.policy(), &process.lift);
+            let end = tail(&out.output.text, HINT);
+            out.fence = hint(end, self.setup.sandbox.policy(), &process.lift);
         }
         Outcome::Shell(out)
     }

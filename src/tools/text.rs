@@ -147,15 +147,6 @@ pub fn changed_lines(before: &str, after: &str) -> Option<(usize, usize)> {
     Some((first, (new.len() - tail).max(first)))
 }
 
-/// At most `max` bytes of the text, cut between characters.
-pub fn head(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,11 +34,14 @@ pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 pub struct Agent {
     home: TempDir,
     steps: Vec<Step>,
+    summary: Option<String>,
+    parameters: String,
     harness: Option<String>,
     wire: String,
     kind: Kind,
     window: u32,
     config: String,
+    tracer: Vec<String>,
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Option<Vec<u8>>,
@@ -56,11 +59,14 @@ impl Agent {
         Agent {
             home,
             steps: Vec::new(),
+            summary: None,
+            parameters: String::new(),
             harness: None,
             wire: "chat".into(),
             kind: Kind::LlamaServer,
             window: 32_768,
             config: String::new(),
+            tracer: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
             stdin: None,
@@ -119,9 +125,32 @@ impl Agent {
         self
     }
 
+    /// What the model writes when it is asked for a summary; takes no step of the script.
+    pub fn summary(mut self, text: &str) -> Self {
+        self.summary = Some(text.into());
+        self
+    }
+
+    /// The `parameters` text of Ollama's model.
+    pub fn parameters(mut self, text: &str) -> Self {
+        self.parameters = text.into();
+        self
+    }
+
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// More lines of the config file, put after the standard ones.
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
+        self
+    }
+
+    /// Starts the binary through another program, which gets it as its last arguments.
+    pub fn under<const N: usize>(mut self, tracer: [&str; N]) -> Self {
+        self.tracer = tracer.map(String::from).to_vec();
         self
     }
 
@@ -176,6 +205,10 @@ impl Agent {
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        server.set_parameters(&self.parameters);
+        if let Some(text) = &self.summary {
+            server.summarise_with(text);
+        }
         if self.provider_flags {
             let set = |key: &str, value: String| {
                 [
@@ -202,7 +235,15 @@ impl Agent {
             (None, None) => Input::Nothing,
         };
         Running::spawn(
-            self.home, server, subcommand, &self.args, prompt, input, &self.env, self.limit,
+            self.home,
+            server,
+            &self.tracer,
+            subcommand,
+            &self.args,
+            prompt,
+            input,
+            &self.env,
+            self.limit,
         )
     }
 }
@@ -243,6 +284,7 @@ impl Running {
     fn spawn(
         home: TempDir,
         server: Server,
+        tracer: &[String],
         subcommand: &[&str],
         args: &[String],
         prompt: Option<&str>,
@@ -250,7 +292,15 @@ impl Running {
         env: &[(String, String)],
         limit: Duration,
     ) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_interpreter"));
+        let binary = env!("CARGO_BIN_EXE_interpreter");
+        let mut command = match tracer.split_first() {
+            Some((tracer, words)) => {
+                let mut command = Command::new(tracer);
+                command.args(words).arg(binary);
+                command
+            }
+            None => Command::new(binary),
+        };
         command
             .args(subcommand)
             .args(args)
@@ -457,6 +507,7 @@ impl Run {
         Running::spawn(
             self.home,
             self.server,
+            &[],
             subcommand,
             &[],
             prompt,

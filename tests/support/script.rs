@@ -16,6 +16,8 @@ pub struct Step {
     pub raw: Option<Vec<String>>,
     /// Close the connection in mid-stream.
     pub cut: bool,
+    /// The token limit ended the reply, and the server says so.
+    pub full: bool,
     /// Wait before the first byte.
     pub delay: Duration,
     /// Report these numbers: prompt, cached, output.
@@ -126,6 +128,11 @@ impl Step {
 
     pub fn cut(mut self) -> Self {
         self.cut = true;
+        self
+    }
+
+    pub fn full(mut self) -> Self {
+        self.full = true;
         self
     }
 

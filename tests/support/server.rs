@@ -16,6 +16,8 @@ pub enum Kind {
     OllamaWithoutTools,
     LlamaServer,
     Vllm,
+    /// LM Studio 0.4: the model is loaded with the window of the server, and again when asked.
+    LmStudio,
     /// `/v1/models` and nothing else.
     Plain,
 }
@@ -32,6 +34,12 @@ pub struct Recorded {
 
 struct Shared {
     steps: Vec<Step>,
+    /// The answer to a request for a summary, which then takes no step.
+    summary: Option<String>,
+    /// The `parameters` text of Ollama's model.
+    parameters: String,
+    /// The window with which LM Studio has loaded its model.
+    loaded: u32,
     at: usize,
     requests: Vec<Recorded>,
     /// Paths of all requests, probes included.
@@ -61,6 +69,9 @@ impl Server {
         let port = listener.local_addr().expect("an address").port();
         let shared = Shared {
             steps,
+            summary: None,
+            parameters: String::new(),
+            loaded: window,
             at: 0,
             requests: Vec::new(),
             paths: Vec::new(),
@@ -80,6 +91,16 @@ impl Server {
             }
         });
         server
+    }
+
+    /// Answers requests for a summary with this text.
+    pub fn summarise_with(&self, text: &str) {
+        self.shared.lock().expect("not poisoned").summary = Some(text.into());
+    }
+
+    /// Ollama's model has these parameters.
+    pub fn set_parameters(&self, text: &str) {
+        self.shared.lock().expect("not poisoned").parameters = text.into();
     }
 
     pub fn port(&self) -> u16 {
@@ -157,14 +178,18 @@ impl Server {
                 200,
                 json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]}),
             ),
-            (Kind::Ollama, "/api/show") if body["model"] != "mock" => (
-                404,
-                json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
-            ),
+            (Kind::Ollama, "/api/show")
+                if !matches!(body["model"].as_str(), Some("mock" | "mock:cloud")) =>
+            {
+                (
+                    404,
+                    json!({"error": format!("model '{}' not found", body["model"].as_str().unwrap_or(""))}),
+                )
+            }
             (Kind::Ollama, "/api/show") => (
                 200,
                 json!({"capabilities": tools, "details": {"family": "mock"},
-                    "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": ""}),
+                    "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": self.shared.lock().map_or(String::new(), |s| s.parameters.clone())}),
             ),
             (Kind::LlamaServer, "/props") => (
                 200,
@@ -176,6 +201,26 @@ impl Server {
                 200,
                 json!({"object": "list", "data": [{"id": "mock", "owned_by": "llamacpp", "meta": {"n_ctx": self.window, "n_ctx_train": 131_072}}]}),
             ),
+            (Kind::LmStudio, "/api/v1/models") => {
+                let loaded = self.shared.lock().map_or(0, |s| s.loaded);
+                (
+                    200,
+                    json!({"models": [{"type": "llm", "key": "mock", "max_context_length": 131_072,
+                        "loaded_instances": [{"id": "mock", "config": {"context_length": loaded}}],
+                        "capabilities": {"vision": false, "trained_for_tool_use": true}}]}),
+                )
+            }
+            (Kind::LmStudio, "/api/v1/models/unload") => (200, json!({"instance_id": "mock"})),
+            (Kind::LmStudio, "/api/v1/models/load") => {
+                let tokens = body["context_length"].as_u64().unwrap_or(0);
+                if let Ok(mut shared) = self.shared.lock() {
+                    shared.loaded = tokens as u32;
+                }
+                (
+                    200,
+                    json!({"instance_id": "mock", "load_config": {"context_length": tokens}}),
+                )
+            }
             (Kind::Vllm, "/version") => (200, json!({"version": "0.31.0"})),
             (Kind::Vllm, "/v1/models") => (
                 200,
@@ -194,8 +239,12 @@ impl Server {
         body: Value,
         bytes: usize,
     ) -> Option<()> {
-        let step = {
+        let (step, cached) = {
             let mut shared = self.shared.lock().ok()?;
+            let cached = match shared.requests.last() {
+                Some(last) if self.kind == Kind::LlamaServer => cached(last, &path, &body),
+                _ => 0,
+            };
             shared.requests.push(Recorded {
                 path: path.clone(),
                 headers,
@@ -203,9 +252,15 @@ impl Server {
                 bytes,
                 at: Instant::now(),
             });
-            let at = shared.at.min(shared.steps.len().saturating_sub(1));
-            shared.at += 1;
-            shared.steps.get(at).cloned()?
+            if let Some(text) = shared.summary.clone()
+                && strict::asks_for_summary(&path, &body)
+            {
+                (super::script::say(&text), cached)
+            } else {
+                let at = shared.at.min(shared.steps.len().saturating_sub(1));
+                shared.at += 1;
+                (shared.steps.get(at).cloned()?, cached)
+            }
         };
         if let Err(why) = strict::check(&path, &body) {
             return plain(stream, 400, &json!({"error": {"message": format!("refused by the strict server: {why}"), "type": "invalid_request_error"}}).to_string());
@@ -218,7 +273,9 @@ impl Server {
         }
         let tools = strict::tools(&body);
         let (text, calls) = step.resolve(&tools);
-        let usage = step.usage.unwrap_or((bytes as u64 / 4, 0, 10));
+        let usage = step
+            .usage
+            .unwrap_or((bytes as u64 / 4, cached.min(bytes as u64 / 4), 10));
         let chunks = match &step.raw {
             Some(raw) => raw.clone(),
             None => match path.as_str() {
@@ -271,6 +328,16 @@ impl Server {
         }
         false
     }
+}
+
+/// Tokens of a prompt that begin the last one, too: what a server with one slot has in its cache.
+fn cached(last: &Recorded, path: &str, body: &Value) -> u64 {
+    let (old, new) = (
+        strict::parts(&last.path, &last.body),
+        strict::parts(path, body),
+    );
+    let same = old.iter().zip(&new).take_while(|(a, b)| a == b);
+    same.map(|(part, _)| part.len() as u64).sum::<u64>() / 4
 }
 
 fn plain(stream: &mut TcpStream, status: u16, body: &str) -> Option<()> {
@@ -335,10 +402,10 @@ fn chat(
     }
     out.push(chunk(
         json!({}),
-        json!(if calls.is_empty() {
-            "stop"
-        } else {
-            "tool_calls"
+        json!(match (step.full, calls.is_empty()) {
+            (true, _) => "length",
+            (_, true) => "stop",
+            (_, false) => "tool_calls",
         }),
     ));
     out.push(data(&json!({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output, "prompt_tokens_details": {"cached_tokens": cached}}})));
@@ -378,7 +445,11 @@ fn responses(
             &json!({"type": "response.output_item.done", "output_index": index, "item": item}),
         ));
     }
-    out.push(event(&json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": items,
+    let (status, why) = match step.full {
+        true => ("incomplete", json!({"reason": "max_output_tokens"})),
+        false => ("completed", Value::Null),
+    };
+    out.push(event(&json!({"type": format!("response.{status}"), "response": {"id": "r", "status": status, "incomplete_details": why, "output": items,
         "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0}}}})));
     out
 }
@@ -436,10 +507,10 @@ fn messages(
             &mut out,
         );
     }
-    let stop = if calls.is_empty() {
-        "end_turn"
-    } else {
-        "tool_use"
+    let stop = match (step.full, calls.is_empty()) {
+        (true, _) => "max_tokens",
+        (_, true) => "end_turn",
+        (_, false) => "tool_use",
     };
     out.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})));
     out.push(event(&json!({"type": "message_stop"})));
@@ -475,7 +546,7 @@ fn ollama(
     }
     out.push(format!(
         "{}\n",
-        json!({"model": "mock", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
+        json!({"model": "mock", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": if step.full { "length" } else { "stop" },
             "prompt_eval_count": prompt, "eval_count": output, "prompt_eval_duration": 1_000_000, "eval_duration": 1_000_000})
     ));
     out

@@ -36,6 +36,23 @@ pub fn all_text(value: &Value) -> String {
     }
 }
 
+/// True when the last words of a request ask for a summary, in whichever harness.
+pub fn asks_for_summary(path: &str, body: &Value) -> bool {
+    let list = if path == "/v1/responses" {
+        &body["input"]
+    } else {
+        &body["messages"]
+    };
+    let last = list.as_array().and_then(|l| l.last());
+    let text = last.map(all_text).unwrap_or_default();
+    [
+        "conversation is about to be cut",
+        "another model will take over",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
 /// The conversation of a request as a sequence of parts, for the prefix rule: role and content of
 /// each piece, cache marks aside. System text and tools come first.
 pub fn parts(path: &str, body: &Value) -> Vec<String> {

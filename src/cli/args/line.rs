@@ -2,7 +2,7 @@
 
 use super::table::{self, FLAGS, Flag, SUBCOMMANDS, Subcommand, Take, Verb};
 use super::{Command, Invocation, Options, Prompt, Session};
-use crate::config::keys::nearest;
+use crate::words::nearest;
 use lexopt::{Arg, Parser};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -1,8 +1,10 @@
 //! The two tables of the command line: subcommands and flags. Parsing and help are made from them.
 
-use super::{Color, Options};
-use crate::config::keys::{self, Kind, nearest};
+use super::Options;
+use crate::cli::render::ColorChoice;
+use crate::config::keys::{self, Kind};
 use crate::model::WireApi;
+use crate::words::nearest;
 use std::ffi::OsStr;
 use toml::Value;
 
@@ -184,6 +186,8 @@ pub const FLAGS: &[Flag] = &[
             o.overrides.local_provider = Some(choose(v, keys::LOCAL_PROVIDERS)?.to_owned());
             Ok(())
         }) },
+    Flag { long: &["offline"], short: None, value: "", doc: "Local servers only, held by the kernel", on: EVERY,
+        take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
         take: Take::Switch(|o| o.chat_completions = true) },
     Flag { long: &["harness"], short: None, value: "ID", doc: "The agent to emulate; else by model family", on: TASKS,
@@ -237,8 +241,8 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Switch(|o| o.overrides.ignore_user_config = true) },
     Flag { long: &["color"], short: None, value: "WHEN", doc: "always, never or auto", on: EVERY,
         take: Take::Value(|o, v| {
-            let name = choose(v, &Color::NAMES.map(|(_, n)| n))?;
-            o.color = Color::NAMES.iter().find(|(_, n)| *n == name).map_or(Color::Auto, |(c, _)| *c);
+            let name = choose(v, &ColorChoice::ALL.map(|(_, n)| n))?;
+            o.color = ColorChoice::ALL.iter().find(|(_, n)| *n == name).map(|(c, _)| *c).unwrap_or_default();
             Ok(())
         }) },
     Flag { long: &["debug"], short: None, value: "", doc: "Log contents, too", on: EVERY,

@@ -245,7 +245,7 @@ fn other_flags() {
     assert!(o.ephemeral && o.debug && o.chat_completions && o.overrides.ignore_user_config);
     assert_eq!(
         (o.color, o.output_last_message),
-        (Color::Never, Some("out.txt".into()))
+        (ColorChoice::Never, Some("out.txt".into()))
     );
     assert_eq!(o.overrides.profile.as_deref(), Some("fast"));
     assert_eq!(o.overrides.sets, ["features.x=true", "features.y=false"]);

@@ -1,6 +1,6 @@
 //! One task from the command line or a pipe; in a terminal without `exec`, a whole session.
 
-use super::session::{Setup, color};
+use super::session::Setup;
 use crate::agent::event::{EndReason, Event, Frontend, TurnEnd};
 use crate::agent::input;
 use crate::agent::session::Session;
@@ -18,7 +18,7 @@ use crate::serve::exec_json::ExecJson;
 use crate::tools::image;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most bytes of a schema file.
 const MOST_SCHEMA: u64 = 1 << 20;
@@ -37,13 +37,16 @@ pub fn run(
     let interactive = !exec && !options.json && terminal && *prompt != Prompt::Stdin;
     let signals =
         Signals::install(!interactive).map_err(|e| format!("signals cannot be handled: {e}"))?;
-    // A parent that pipes a task in is read before anything can fail, so that it meets no broken pipe.
+    // Settings come first, since the rules of --offline must be there before the thread that reads
+    // a pipe. Only then may they fail: a parent that pipes a task in is read, so that it meets no
+    // broken pipe.
+    let prepared = prepare(resume, options);
     let text = if interactive {
         typed(prompt)
     } else {
         task(prompt, &signals)?
     };
-    let setup = Setup::load(options)?;
+    let (setup, stored) = prepared?;
     let in_git = git::facts(&setup.cwd).is_some();
     if exec && !in_git && !options.skip_git_repo_check {
         return Err(format!(
@@ -52,9 +55,6 @@ pub fn run(
         )
         .into());
     }
-    let stored = resume
-        .map(|session| setup.stored(session, options.all))
-        .transpose()?;
     let schema = options
         .output_schema
         .as_deref()
@@ -67,7 +67,7 @@ pub fn run(
         in_git,
     };
     let show_reasoning = !*setup.config.hide_agent_reasoning;
-    let theme = Theme::new(color(options), &io::stderr());
+    let theme = Theme::new(options.color, &io::stderr());
     if interactive {
         return converse(&setup, options, task, &signals, theme, show_reasoning);
     }
@@ -86,10 +86,23 @@ pub fn run(
     once(&setup, options, task, &signals, &mut front, false)
 }
 
+/// Settings, the file of the session to go on with, and the rules of `--offline`.
+fn prepare(
+    resume: Option<&args::Session>,
+    options: &Options,
+) -> Result<(Setup, Option<PathBuf>), String> {
+    let mut setup = Setup::load(options)?;
+    let stored = resume
+        .map(|session| setup.stored(session, options.all))
+        .transpose()?;
+    setup.hold_offline(stored.as_deref())?;
+    Ok((setup, stored))
+}
+
 /// What is to be done, and with which session.
 struct Task {
     text: Option<String>,
-    stored: Option<std::path::PathBuf>,
+    stored: Option<PathBuf>,
     schema: Option<serde_json::Value>,
     in_git: bool,
 }

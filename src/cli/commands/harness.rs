@@ -6,8 +6,9 @@ use crate::cli::args::Options;
 use crate::cli::render::human::thousands;
 use crate::cli::render::sanitize::sanitize;
 use crate::cli::{Failure, exit, say};
-use crate::harnesses::{self, Size, Start};
+use crate::harnesses::{self, Context, Instructions, Size, Start};
 use crate::model::{Item, Request, Sampling, WireApi};
+use crate::words::nearest;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -23,12 +24,8 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
     let mut rows = Vec::new();
     for harness in harnesses::ALL {
         for (size, name) in Size::ALL {
-            let start = harness.begin(&open::context(
-                &setup.config,
-                &setup.home,
-                &setup.cwd,
-                size,
-            )?);
+            let context = open::context(&setup.config, &setup.home, &setup.cwd, size)?;
+            let start = harness.begin(&bare(context));
             let bytes = surface_bytes(&start);
             rows.push(json!({
                 "id": harness.id(), "about": harness.about(), "size": name, "bytes": bytes,
@@ -58,6 +55,16 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
     say(&out)
 }
 
+/// The context without what the user and the project add to every harness alike.
+fn bare(context: Context) -> Context {
+    Context {
+        instructions: Instructions::default(),
+        developer_instructions: None,
+        system_override: None,
+        ..context
+    }
+}
+
 /// System text and tools, as a wire writes them.
 fn surface_bytes(start: &Start) -> usize {
     start.system.len()
@@ -79,7 +86,7 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
     };
     let Some(harness) = harnesses::by_id(id) else {
         let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = crate::config::keys::nearest(id, known.iter().copied())
+        let near = nearest(id, known.iter().copied())
             .map(|n| format!("did you mean {n}? "))
             .unwrap_or_default();
         return Err(usage(format!(
@@ -97,12 +104,8 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
         None => Size::Full,
     };
     let wire = options.wire.unwrap_or(WireApi::Chat);
-    let start = harness.begin(&open::context(
-        &setup.config,
-        &setup.home,
-        &setup.cwd,
-        size,
-    )?);
+    let context = open::context(&setup.config, &setup.home, &setup.cwd, size)?;
+    let start = harness.begin(&context);
     let tools = tools_on(&start, wire);
     let left_out: Map<String, Value> = start
         .left_out
@@ -169,4 +172,38 @@ fn tools_on(start: &Start, wire: WireApi) -> Value {
         .get("tools")
         .cloned()
         .unwrap_or_else(|| json!([]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harnesses::tests::{context, instructions};
+
+    /// The README tells what each harness costs; nothing else keeps that true.
+    #[test]
+    fn the_sizes_in_the_readme_are_those_of_the_harnesses() {
+        let kb = |bytes: usize| format!("{:.1}", bytes as f64 / 1000.0);
+        let rows = harnesses::ALL.map(|harness| {
+            let sizes =
+                Size::ALL.map(|(size, _)| kb(surface_bytes(&harness.begin(&context(size)))));
+            format!("| `{}` | {} |\n", harness.id(), sizes.join(" | "))
+        });
+        let table = rows.concat();
+        let readme = include_str!("../../../README.md");
+        assert!(readme.contains(&table), "the README must hold\n{table}");
+    }
+
+    #[test]
+    fn what_the_project_adds_is_no_part_of_a_size() {
+        let with = Context {
+            instructions: instructions(),
+            developer_instructions: Some("Be brief.".into()),
+            ..context(Size::Full)
+        };
+        for harness in harnesses::ALL {
+            let alone = surface_bytes(&harness.begin(&context(Size::Full)));
+            let listed = surface_bytes(&harness.begin(&bare(with.clone())));
+            assert_eq!(listed, alone, "{}", harness.id());
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `interpreter models`: what the local servers have.
 
 use super::session::Setup;
+use crate::agent::connect::{named_provider, resolve};
 use crate::cancel::Cancel;
 use crate::cli::args::Options;
 use crate::cli::render::human::thousands;
@@ -8,7 +9,7 @@ use crate::cli::render::sanitize::one_line;
 use crate::cli::{Failure, say};
 use crate::harnesses;
 use crate::model::local::{self, ModelInfo};
-use crate::model::provider::{self, LocalServer, Provider};
+use crate::model::provider::{LocalServer, Provider};
 use serde_json::{Value, json};
 
 /// Lists the models of the named provider, or of every local server that answers.
@@ -16,17 +17,11 @@ use serde_json::{Value, json};
 /// # Errors
 /// One sentence when no server answers.
 pub fn run(options: &Options) -> Result<u8, Failure> {
-    let setup = Setup::load(options)?;
-    let env = |name: &str| std::env::var(name).ok();
+    let mut setup = Setup::load(options)?;
+    setup.hold_offline(None)?;
     let cancel = Cancel::new();
-    let named = setup
-        .config
-        .oss_provider
-        .value
-        .clone()
-        .filter(|_| setup.config.oss)
-        .or(setup.config.model_provider.value.clone());
-    let resolve = |id: &str| provider::resolve(id, &setup.config, &env, options.chat_completions);
+    let named = named_provider(&setup.config, None);
+    let resolve = |id: &str| resolve(id, &setup.config, options.chat_completions);
     let providers: Vec<Provider> = match named {
         Some(id) => vec![local::recognise(resolve(&id)?, &cancel)],
         None => {

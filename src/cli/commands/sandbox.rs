@@ -24,7 +24,8 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
             code: exit::USAGE,
         });
     };
-    let setup = Setup::load(options)?;
+    let mut setup = Setup::load(options)?;
+    setup.hold_offline(None)?;
     let signals = Signals::install(false).map_err(|e| format!("signals cannot be handled: {e}"))?;
     let policy = open::policy(&setup.config, &setup.home, &setup.cwd, None);
     let network = policy.network;

@@ -1,15 +1,16 @@
 //! What every command that opens a session needs: home, config, folder, front end.
 
 use crate::agent::event::{Event, Frontend};
-use crate::agent::open::{Open, open};
+use crate::agent::offline;
+use crate::agent::open::{Open, open, recorded_provider};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
 use crate::cli::args::{self, Options};
-use crate::cli::render::ColorChoice;
 use crate::config::{self, Config};
+use crate::sandbox::Offline;
 use crate::store::paths::Home;
 use crate::store::rollout;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Home, settings and folder of a run.
 pub struct Setup {
@@ -19,6 +20,8 @@ pub struct Setup {
     pub config: Config,
     /// The working folder, absolute.
     pub cwd: PathBuf,
+    /// How `--offline` holds, when it was asked for.
+    pub offline: Option<Offline>,
 }
 
 impl Setup {
@@ -42,7 +45,25 @@ impl Setup {
         }
         let config =
             config::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
-        Ok(Setup { home, config, cwd })
+        Ok(Setup {
+            home,
+            config,
+            cwd,
+            offline: None,
+        })
+    }
+
+    /// Puts the kernel's rules of `--offline` on this process, where that is asked for: before any
+    /// thread starts. `resume` is the session to go on with, whose provider will be used.
+    ///
+    /// # Errors
+    /// When the provider cannot be used offline.
+    pub fn hold_offline(&mut self, resume: Option<&Path>) -> Result<(), String> {
+        let recorded = resume.filter(|_| *self.config.offline);
+        let recorded = recorded.and_then(recorded_provider);
+        self.offline =
+            offline::hold(&self.config, recorded.as_deref()).map_err(|e| e.to_string())?;
+        Ok(())
     }
 
     /// The file of the session to go on with.
@@ -85,6 +106,11 @@ impl Setup {
             .warnings
             .iter()
             .for_each(|w| front.event(&Event::Warning(w.clone())));
+        match &self.offline {
+            Some(held @ Offline::Enforced(_)) => front.event(&Event::Note(held.to_string())),
+            Some(asked) => front.event(&Event::Warning(asked.to_string())),
+            None => {}
+        }
         let ask = Open {
             cwd: self.cwd.clone(),
             cwd_named: options.cd.is_some(),
@@ -98,14 +124,5 @@ impl Setup {
             open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
         session.announce(front);
         Ok(session)
-    }
-}
-
-/// The colour choice of the command line.
-pub fn color(options: &Options) -> ColorChoice {
-    match options.color {
-        args::Color::Auto => ColorChoice::Auto,
-        args::Color::Always => ColorChoice::Always,
-        args::Color::Never => ColorChoice::Never,
     }
 }

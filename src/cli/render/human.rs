@@ -4,7 +4,6 @@ use super::sanitize::{one_line, sanitize};
 use super::{Theme, diff};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::sandbox::{Mode, Strength};
-use crate::serve::exec_json::failure;
 use crate::tools::action::{Action, Outcome, PlanStep, ShellStatus, StepStatus};
 use std::io::Write;
 use std::time::Duration;
@@ -238,7 +237,7 @@ impl<W: Write> Human<W> {
             self.flush_pending();
         }
         self.pending.clear();
-        if let Some(message) = failure(&end.reason) {
+        if let Some(message) = end.reason.failure() {
             let style = if end.reason == EndReason::Interrupted {
                 t.warn
             } else {
@@ -344,6 +343,24 @@ impl<W: Write> Frontend for Human<W> {
                 );
                 self.line(t.warn.paint(text).to_string());
             }
+            Event::Compacted {
+                before,
+                after,
+                written,
+                ..
+            } => {
+                let by = if *written {
+                    "summarised by the model"
+                } else {
+                    "cut down to a list of its last steps (the model wrote no summary)"
+                };
+                let text = format!(
+                    "the conversation was {by}: {} → {} tokens",
+                    thousands(*before),
+                    thousands(*after)
+                );
+                self.line(t.warn.paint(text).to_string());
+            }
             Event::TurnDone(end) => self.turn_done(end),
             Event::TurnStarted | Event::Requested { .. } | Event::Output { .. } => {}
         }
@@ -365,6 +382,21 @@ impl<W: Write> Frontend for Human<W> {
                 Answer::No(None)
             }
         }
+    }
+
+    fn confirm(&mut self, question: &str) -> bool {
+        self.end_text();
+        let _ = write!(
+            self.out,
+            "{} {} [y/n] ",
+            self.theme.warn.paint("?"),
+            sanitize(question)
+        );
+        let _ = self.out.flush();
+        let mut line = String::new();
+        self.ask.is_some()
+            && std::io::stdin().read_line(&mut line).is_ok()
+            && matches!(line.trim(), "y" | "yes")
     }
 
     fn interactive(&self) -> bool {

@@ -19,6 +19,15 @@ pub enum ColorChoice {
     Never,
 }
 
+impl ColorChoice {
+    /// All choices with the names that the flag uses.
+    pub const ALL: [(ColorChoice, &'static str); 3] = [
+        (ColorChoice::Always, "always"),
+        (ColorChoice::Never, "never"),
+        (ColorChoice::Auto, "auto"),
+    ];
+}
+
 /// The styles of everything printed; all plain when colour is off.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Theme {

@@ -5,6 +5,7 @@
 use super::names;
 use super::schema::{has_property, is_required, required, types};
 use super::{json, keys};
+use crate::words::quote;
 use serde_json::{Map, Number, Value};
 
 /// Arguments that satisfy the schema.
@@ -330,16 +331,6 @@ fn command_line(words: &[&str]) -> Option<String> {
             Some((*script).to_owned())
         }
         words => Some(words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")),
-    }
-}
-
-/// A word as a POSIX shell reads it back.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

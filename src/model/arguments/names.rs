@@ -1,6 +1,7 @@
 //! Tool names: which offered tool a written name means, and what kind of deed a tool is.
 
 use crate::model::{ToolCall, ToolSpec};
+use crate::words::{is_part, likeness};
 use serde_json::Value;
 
 /// What a tool does, judged by its name. A tool of no known class counts as one that changes
@@ -156,11 +157,16 @@ pub(crate) fn nearest(name: &str, tools: &[ToolSpec]) -> Vec<String> {
     let name = normal(&strip(name).chars().take(64).collect::<String>());
     let mut scored = tools
         .iter()
-        .map(|t| (strsim::jaro_winkler(&name, &normal(&t.name)), &t.name))
-        .filter(|(score, _)| *score > 0.7)
+        .map(|t| (&t.name, normal(&t.name)))
+        .map(|(shown, n)| (likeness(&name, &n), is_part(&name, &n), shown))
+        .filter(|(score, part, _)| *score > 0.5 || *part)
         .collect::<Vec<_>>();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.into_iter().take(3).map(|(_, n)| n.clone()).collect()
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(.., n)| n.clone())
+        .collect()
 }
 
 /// A name that every server accepts in a history: letters, digits, `_`, `-`, at most 64.

@@ -420,21 +420,6 @@ fn control_tokens_are_not_echoed() {
 }
 
 #[test]
-fn typed_access() {
-    let args = Args::parse(&call(
-        "x",
-        r#"{"s":"a","i":2.0,"f":1.5,"b":true,"l":["x"],"m":["x",1]}"#,
-    ));
-    assert_eq!(args.str("s"), Some("a"));
-    assert_eq!((args.int("i"), args.int("f")), (Some(2), None));
-    assert_eq!(args.number("f"), Some(1.5));
-    assert_eq!(args.bool("b"), Some(true));
-    assert_eq!(args.strings("l"), Some(vec!["x".to_owned()]));
-    assert_eq!(args.strings("m"), None);
-    assert_eq!(args.str("i"), None);
-}
-
-#[test]
 fn no_bytes_can_make_it_panic() {
     let seeds = [
         r#"{"path":"a.rs","limit":[{"x":'y'}],"z":"\ud83d\u00e9"}"#,

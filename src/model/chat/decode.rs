@@ -4,19 +4,20 @@
 //! newer vLLM, OpenRouter, Groq) or `reasoning_details`. The name `reasoning` is kept in
 //! [`Reasoning::opaque`], since those servers want it back under the same name.
 
+use super::super::calls;
 use super::super::http::classify;
+use super::super::measured;
 use super::super::sse::Frame;
 use super::super::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolCall, ToolSpec,
     Usage, WireApi,
 };
-use super::calls;
 use serde_json::Value;
-use std::time::Duration;
+use std::collections::HashSet;
 
 /// The reader of one reply.
 pub struct Reader {
-    tools: Vec<ToolSpec>,
+    freeform: HashSet<String>,
     text: String,
     thinking: String,
     /// The thinking came as `reasoning`.
@@ -43,10 +44,17 @@ struct Partial {
     arguments: String,
 }
 
+impl Partial {
+    /// Its arguments have come and nothing of them is missing.
+    fn is_whole(&self) -> bool {
+        !self.arguments.trim().is_empty() && calls::is_complete(&self.arguments)
+    }
+}
+
 impl Reader {
     pub fn new(tools: &[ToolSpec]) -> Self {
         Reader {
-            tools: tools.to_vec(),
+            freeform: calls::freeform_names(tools),
             text: String::new(),
             thinking: String::new(),
             named_reasoning: false,
@@ -62,14 +70,7 @@ impl Reader {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if let Some(progress) = chunk.get("prompt_progress") {
-            let number = |key: &str| progress.get(key).and_then(Value::as_u64).unwrap_or(0);
-            out.push(Delta::Progress {
-                processed: number("processed"),
-                total: number("total"),
-                cached: number("cache"),
-            });
-        }
+        out.extend(measured::progress(chunk));
         let choices = chunk.get("choices").and_then(Value::as_array);
         let choice = choices.and_then(|list| list.first());
         if let Some(choice) =
@@ -84,8 +85,9 @@ impl Reader {
                 self.counted |= choice.is_none() && self.began;
             }
         }
-        if let Some(timings) = chunk.get("timings") {
-            self.timings(timings);
+        let cached = measured::timings(chunk, &mut self.timing);
+        if let Some(usage) = &mut self.usage {
+            usage.cached = usage.cached.or(cached);
         }
         Ok(())
     }
@@ -100,10 +102,7 @@ impl Reader {
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
             if matches!(reason, "error" | "network_error") {
                 let why = format!("the server ended it with `{reason}`");
-                return Err(ModelError::Broken {
-                    url: String::new(),
-                    why,
-                });
+                return Err(ModelError::broken(why));
             }
             self.finish = Some(self.read_finish(reason));
             self.began = true;
@@ -248,22 +247,8 @@ impl Reader {
         };
         let call = self.calls.get(at)?;
         // Complete arguments cannot go on: with a name beside them, they are the next call's.
-        let next =
-            !name.is_empty() && !arguments.trim().is_empty() && calls::is_complete(&call.arguments);
+        let next = !name.is_empty() && !arguments.trim().is_empty() && call.is_whole();
         (same_id(call) && (!next || !id.is_empty() && call.id == id)).then_some(at)
-    }
-
-    /// llama.cpp's own measurements.
-    fn timings(&mut self, timings: &Value) {
-        let ms = |key: &str| {
-            let ms = timings.get(key).and_then(Value::as_f64)?;
-            Duration::try_from_secs_f64(ms / 1000.0).ok()
-        };
-        self.timing.prompt = ms("prompt_ms").or(self.timing.prompt);
-        self.timing.output = ms("predicted_ms").or(self.timing.output);
-        if let (Some(usage), Some(cached)) = (&mut self.usage, timings.get("cache_n")) {
-            usage.cached = usage.cached.or(cached.as_u64());
-        }
     }
 
     fn reply(self, finish: Finish) -> Reply {
@@ -272,19 +257,17 @@ impl Reader {
             if call.name.is_empty() && call.arguments.is_empty() {
                 continue;
             }
-            if finish == Finish::Cut && !calls::is_complete(&call.arguments) {
+            if finish == Finish::Cut && !call.is_whole() {
                 continue;
             }
-            let call = ToolCall {
-                id: call.id,
-                name: call.name,
-                arguments: call.arguments,
-                kind: Default::default(),
-                recovered: false,
-            };
-            let call = calls::finish(call, &self.tools, &done);
-            done.push(call);
+            done.push(calls::received(
+                call.id,
+                call.name,
+                call.arguments,
+                &self.freeform,
+            ));
         }
+        calls::distinct_ids(&mut done);
         let reasoning = (!self.thinking.is_empty()).then(|| Reasoning {
             text: self.thinking,
             signature: None,
@@ -329,10 +312,7 @@ impl Decoder for Reader {
         match self.finish.take() {
             Some(finish) => Ok(self.reply(finish)),
             None if closed => Ok(self.reply(Finish::Stop)),
-            None => Err(ModelError::Broken {
-                url: String::new(),
-                why: "it ended without a finish reason".to_owned(),
-            }),
+            None => Err(ModelError::broken("it ended without a finish reason")),
         }
     }
 

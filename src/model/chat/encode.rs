@@ -1,7 +1,7 @@
 //! From a [`Request`] to the body of Chat Completions.
 
+use super::super::calls::{self, Ids};
 use super::super::{Assistant, Reasoning, Request, ToolSpec, WireApi};
-use super::calls;
 use super::turns::{Piece, Turn, text_of, turns};
 use serde_json::{Map, Value, json};
 
@@ -56,24 +56,8 @@ pub fn body(request: &Request) -> Value {
             body.insert("parallel_tool_calls".into(), true.into());
         }
     }
-    merge(&mut body, request.extra);
+    request.add_extra(&mut body);
     body.into()
-}
-
-/// Puts the fields that the user configured over ours: an object is merged into an object, null
-/// takes a field away, and anything else replaces it.
-pub fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
-    for (key, value) in extra {
-        match (body.get_mut(key), value) {
-            (_, Value::Null) => {
-                body.shift_remove(key);
-            }
-            (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),
-            (_, value) => {
-                body.insert(key.clone(), value.clone());
-            }
-        }
-    }
 }
 
 /// The tools in the nested form, which Ollama's own API shares.
@@ -103,14 +87,15 @@ fn messages(request: &Request) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
+    let mut ids = Ids::for_chat();
     for turn in turns(&request.items) {
         messages.push(match turn {
             Turn::User(pieces) => json!({"role": "user", "content": content(&pieces)}),
-            Turn::Assistant(reply) => assistant(reply, request.local),
+            Turn::Assistant(reply) => assistant(reply, request.local, &mut ids),
             // A plain string: Ollama loses the id of a result whose content is an array.
             Turn::Result(result, text) => json!({
                 "role": "tool",
-                "tool_call_id": calls::safe_id(&result.call_id),
+                "tool_call_id": ids.result(&result.call_id),
                 "content": text,
             }),
         });
@@ -137,7 +122,8 @@ fn content(pieces: &[Piece]) -> Value {
     pieces.iter().map(part).collect()
 }
 
-fn assistant(reply: &Assistant, local: bool) -> Value {
+fn assistant(reply: &Assistant, local: bool, ids: &mut Ids) -> Value {
+    ids.next_reply();
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
     // Calls without words: templates of local servers want a text, hosted servers null.
@@ -153,9 +139,9 @@ fn assistant(reply: &Assistant, local: bool) -> Value {
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().map(|call| {
             json!({
-                "id": calls::safe_id(&call.id),
+                "id": ids.call(&call.id),
                 "type": "function",
-                "function": {"name": call.name, "arguments": calls::arguments(call)},
+                "function": {"name": call.name, "arguments": calls::object_text(call)},
             })
         });
         message.insert("tool_calls".into(), calls.collect());

@@ -137,11 +137,8 @@ impl Holdback {
                         true
                     }
                     None => {
-                        let mut from = self.held.len().saturating_sub(END.len());
-                        while !self.held.is_char_boundary(from) {
-                            from -= 1;
-                        }
-                        *seen = from.max(*seen);
+                        let from = self.held.len().saturating_sub(END.len());
+                        *seen = self.held.floor_char_boundary(from).max(*seen);
                         false
                     }
                 }
@@ -215,11 +212,8 @@ impl Holdback {
             }
             None => {
                 // Only the beginning of a closing tag can still matter.
-                let mut keep = self.held.len().saturating_sub(16);
-                while !self.held.is_char_boundary(keep) {
-                    keep -= 1;
-                }
-                self.held.drain(..keep);
+                let keep = self.held.len().saturating_sub(16);
+                self.held.drain(..self.held.floor_char_boundary(keep));
                 false
             }
         }

@@ -298,7 +298,7 @@ fn gather(text: &str, cx: &Cx) -> Option<Group> {
 
 fn settle(call: &Written, tools: &[ToolSpec]) -> Settled {
     let call = ToolCall {
-        id: arguments::new_id(),
+        id: ToolCall::fresh_id(),
         name: call.name.clone(),
         arguments: call.arguments.clone(),
         kind: CallKind::Function,

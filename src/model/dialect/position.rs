@@ -2,6 +2,7 @@
 
 use super::{Cx, Group, Surroundings, Trouble, Written, after, before};
 use crate::model::arguments::keys;
+use crate::words;
 use serde_json::Value;
 
 /// Labels of a fence that may hold a call. In a fence of any other language it is an example.
@@ -124,7 +125,7 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
     let lead = before(text, group.span.start);
     let tail = after(text, group.span.end).trim();
     let between = group.between.iter().filter_map(|r| text.get(r.clone()));
-    let prose = between.chain([last(lead, NEAR)]);
+    let prose = between.chain([words::tail(lead, NEAR)]);
     let user = around.user_texts.last().copied().unwrap_or_default();
     let calls = || group.pieces.iter().flat_map(|piece| piece.calls.iter());
     if prose.clone().any(|p| has_any(p, SIGNS))
@@ -132,7 +133,7 @@ pub(super) fn judge(group: &Group, text: &str, cx: &Cx, around: &Surroundings) -
             .between
             .iter()
             .any(|r| is_or(text.get(r.clone()).unwrap_or_default()))
-        || has_any(before(tail, floor(tail, NEAR / 2)), SIGNS)
+        || has_any(words::head(tail, NEAR / 2), SIGNS)
         || has_any(user, ASKED_TO_SHOW)
         || has_any(user, NOT_TO_RUN) && has_any(user, SHOWING)
         || calls().any(|call| has_placeholder(&call.arguments))
@@ -200,24 +201,6 @@ fn is_or(prose: &str) -> bool {
 fn has_any(text: &str, words: &[&str]) -> bool {
     let text = text.to_lowercase();
     words.iter().any(|word| text.contains(word))
-}
-
-/// The last `bytes` of a text, cut at a character.
-fn last(text: &str, bytes: usize) -> &str {
-    let mut at = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    after(text, at)
-}
-
-/// The greatest character boundary that is at most `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// True when a short value is still to be filled in: `<path>`, `...`, `path/to/file`. Text of a

@@ -1,32 +1,16 @@
 //! Addresses of requests: put together for the server, cut down for errors.
 
+use crate::model::provider::with_query;
+
 /// Base URL, path and query in one. A query of the base URL itself is kept.
 pub(super) fn address(base: &str, path: &str, query: &[(String, String)]) -> String {
     let (base, own) = base.split_once('?').unwrap_or((base, ""));
     let mut url = format!("{}{path}", base.trim_end_matches('/'));
-    let pairs = query
-        .iter()
-        .map(|(k, v)| format!("{}={}", encode(k), encode(v)));
-    let own = Some(own.to_owned()).filter(|own| !own.is_empty());
-    let all = own.into_iter().chain(pairs).collect::<Vec<_>>().join("&");
-    if !all.is_empty() {
+    if !own.is_empty() {
         url.push('?');
-        url.push_str(&all);
+        url.push_str(own);
     }
-    url
-}
-
-fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(byte as char)
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    with_query(&url, query)
 }
 
 /// The address as errors show it: a query or a user part may hold a key.

@@ -1,6 +1,7 @@
 //! What a server's error means: from a body of any shape to the [`ModelError`] of the right kind.
 
 use super::super::ModelError;
+use super::super::error::is_hopeless;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ const OVERFLOW: &[&str] = &[
     "exceed_context_size_error",
     "exceeds the available context size",
     "context size has been exceeded",
-    "input length exceeds the context length",
-    "prompt is longer than the context length",
+    "exceeds the context length",
+    "longer than the context length",
     "context the overflows",
     "maximum context length",
     "prompt is too long",
@@ -48,10 +49,11 @@ const BAD_CALL: &[&str] = &[
 ];
 
 /// Errors that servers send without a status once the stream has begun, with the status that they
-/// stand for.
+/// stand for. The first row that fits counts; a used-up quota is known by [`is_hopeless`].
 const STATUS_OF: &[(&str, u16)] = &[
     ("rate_limit", 429),
-    ("slow_down", 429),
+    ("slow_down", 503),
+    ("overloaded_error", 529),
     ("overloaded", 503),
     ("server busy", 503),
     ("unavailable_error", 503),
@@ -60,8 +62,14 @@ const STATUS_OF: &[(&str, u16)] = &[
     ("api_error", 500),
     ("unexpectedly stopped", 500),
     ("does not match the expected", 500),
+    ("internal_error", 500),
     ("authentication_error", 401),
+    ("invalid_api_key", 401),
     ("permission_error", 403),
+    ("billing_error", 402),
+    ("not_found_error", 404),
+    ("request_too_large", 413),
+    ("invalid_request_error", 400),
 ];
 
 /// Turns the body of an error into the error that it means.
@@ -75,54 +83,33 @@ pub fn classify(
     retry_after: Option<Duration>,
     model: &str,
 ) -> ModelError {
-    let told = Told::read(body);
-    let message = told.sentence(status);
-    let lower = message.to_lowercase();
-    let says = |phrases: &[&str]| phrases.iter().any(|p| lower.contains(p));
+    Told::read(body).meaning(url, status, retry_after, model)
+}
 
-    if !matches!(status, 401 | 403 | 429)
-        && (status == 413 || told.n_ctx.is_some() || overflows(&lower))
-    {
-        return ModelError::Overflow {
-            prompt: told.n_prompt.or_else(|| prompt_tokens(&lower)),
-            window: told.n_ctx.or_else(|| window_tokens(&lower)),
-            message,
-        };
+/// The error that an event of a stream carries, if it carries one: under `error`, or in its own
+/// fields when it is of the type `error`. Its address and model are filled in by the caller.
+pub fn in_event(event: &Value) -> Option<ModelError> {
+    match event.get("error") {
+        Some(Value::Null) | None => {
+            (event.get("type")?.as_str()? == "error").then(|| in_stream(event))
+        }
+        Some(error) => Some(in_stream(error)),
     }
-    if says(NO_TOOLS) {
-        return ModelError::NoTools { message };
-    }
-    if lower.contains("model") && names_missing_model(status, &lower) {
-        let model = model.to_owned();
-        return ModelError::NoModel { model, message };
-    }
-    // With 400 the server complains about the history that we sent, not about its model.
-    let quoted = told.failed_generation.is_some();
-    if quoted || (status != 400 && (says(BAD_CALL) || invented_tool(&lower))) {
-        return ModelError::BadCall {
-            raw: told.failed_generation.or_else(|| quoted_raw(&told.message)),
-            message,
-        };
-    }
-    ModelError::Status {
-        url: url.to_owned(),
-        status: if status == 200 {
-            told.status(&lower)
-        } else {
-            status
-        },
-        retry_after: retry_after
-            .or_else(|| wait_in_words(&lower))
-            .map(|w| w.min(MAX_WAIT)),
-        message,
-    }
+}
+
+/// What an error object or text inside a stream means.
+pub fn in_stream(error: &Value) -> ModelError {
+    let mut told = Told::default();
+    told.take(error, 0);
+    told.meaning("", 200, None, "")
 }
 
 /// What a body says, whatever its shape.
 #[derive(Debug, Default)]
 struct Told {
     message: String,
-    code: Option<String>,
+    /// What the server calls it, the most telling name first.
+    names: Vec<String>,
     number: Option<u16>,
     n_prompt: Option<u64>,
     n_ctx: Option<u64>,
@@ -157,11 +144,15 @@ impl Told {
             }
             Value::Object(map) => {
                 let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
-                self.code = text("code").or_else(|| text("type")).or(self.code.take());
-                if let Some(code) = map.get("details").and_then(|d| d.get("error_code")) {
-                    self.code = code.as_str().map(str::to_owned);
-                }
-                let number = map.get("code").and_then(Value::as_u64);
+                let detail = value.pointer("/details/error_code").and_then(Value::as_str);
+                let names = [detail.map(str::to_owned), text("code"), text("type")];
+                let names = names.into_iter().flatten().filter(|name| name != "error");
+                self.names.splice(0..0, names);
+                // Providers call a used-up quota a rate limit as well.
+                self.names.sort_by_key(|name| !is_hopeless(name));
+                let number = map
+                    .get("code")
+                    .and_then(|c| c.as_u64().or_else(|| c.as_str()?.parse().ok()));
                 self.number = number.and_then(|n| u16::try_from(n).ok()).or(self.number);
                 self.n_prompt = map
                     .get("n_prompt_tokens")
@@ -181,26 +172,78 @@ impl Told {
         }
     }
 
+    /// The error that it means.
+    fn meaning(
+        self,
+        url: &str,
+        status: u16,
+        retry_after: Option<Duration>,
+        model: &str,
+    ) -> ModelError {
+        let message = self.sentence(status);
+        let lower = format!("{message} {}", self.names.join(" ")).to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|p| lower.contains(p));
+
+        if !matches!(status, 401 | 403 | 429)
+            && (status == 413 || self.n_ctx.is_some() || overflows(&lower))
+        {
+            return ModelError::Overflow {
+                prompt: self.n_prompt.or_else(|| prompt_tokens(&lower)),
+                window: self.n_ctx.or_else(|| window_tokens(&lower)),
+                message,
+            };
+        }
+        if says(NO_TOOLS) {
+            return ModelError::NoTools { message };
+        }
+        if lower.contains("model") && names_missing_model(status, &lower) {
+            let model = model.to_owned();
+            return ModelError::NoModel { model, message };
+        }
+        // With 400 the server complains about the history that we sent, not about its model.
+        let quoted = self.failed_generation.is_some();
+        if quoted || (status != 400 && (says(BAD_CALL) || invented_tool(&lower))) {
+            return ModelError::BadCall {
+                raw: self.failed_generation.or_else(|| quoted_raw(&self.message)),
+                message,
+            };
+        }
+        ModelError::Status {
+            url: url.to_owned(),
+            status: if status == 200 {
+                self.status(&lower)
+            } else {
+                status
+            },
+            retry_after: retry_after
+                .or_else(|| wait_in_words(&lower))
+                .map(|w| w.min(MAX_WAIT)),
+            message,
+        }
+    }
+
     /// One line: the server's words, and its code when the words do not hold it.
     fn sentence(&self, status: u16) -> String {
         let mut text = one_line(&self.message);
         if text.is_empty() {
             text = format!("no reason given (status {status})");
         }
-        match &self.code {
-            Some(code) if code != "error" && !text.contains(code.as_str()) => {
-                format!("{text} ({})", one_line(code))
-            }
+        match self.names.first() {
+            Some(name) if !text.contains(name.as_str()) => format!("{text} ({})", one_line(name)),
             _ => text,
         }
     }
 
     /// The status that an error without one stands for.
     fn status(&self, lower: &str) -> u16 {
-        let by_word = || STATUS_OF.iter().find(|(word, _)| lower.contains(word));
+        let by_word = |text: &str| {
+            let row = STATUS_OF.iter().find(|(word, _)| text.contains(word));
+            row.map(|(_, status)| *status)
+        };
         self.number
             .filter(|n| (400..600).contains(n))
-            .or_else(|| by_word().map(|(_, status)| *status))
+            .or_else(|| self.names.iter().find_map(|name| by_word(name)))
+            .or_else(|| by_word(lower))
             .unwrap_or(200)
     }
 }
@@ -262,11 +305,8 @@ fn number_after(text: &str, words: &str) -> Option<u64> {
 
 fn number_before(text: &str, words: &str) -> Option<u64> {
     let (before, _) = text.split_once(words)?;
-    let start = before.rfind(|c: char| !c.is_ascii_digit() && c != ',');
-    before[start.map_or(0, |s| s + 1)..]
-        .replace(',', "")
-        .parse()
-        .ok()
+    let mut parts = before.rsplit(|c: char| !c.is_ascii_digit() && c != ',');
+    parts.next()?.replace(',', "").parse().ok()
 }
 
 /// OpenAI tells some waits in words only: `try again in 11.054s`, or `ms`.

@@ -1,5 +1,6 @@
 //! How a server is reached: addresses, proxy, limits. One agent serves one request.
 
+use crate::model::provider::{is_local, is_loopback};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use ureq::Agent;
@@ -26,7 +27,7 @@ pub(super) fn agent(url: &str, local: bool, limit: Option<Duration>) -> Agent {
         .user_agent(concat!("interpreter/", env!("CARGO_PKG_VERSION")))
         .timeout_resolve(Some(near))
         .timeout_connect(Some(near));
-    if local || is_private(url) {
+    if local || is_local(url) {
         config = config.proxy(None);
     }
     Agent::with_parts(
@@ -34,31 +35,6 @@ pub(super) fn agent(url: &str, local: bool, limit: Option<Duration>) -> Agent {
         DefaultConnector::default(),
         Names::default(),
     )
-}
-
-/// True for `localhost` and the loopback addresses.
-pub(super) fn is_loopback(url: &str) -> bool {
-    addresses(url).iter().any(IpAddr::is_loopback)
-}
-
-/// True for this machine, for the private address ranges, and for names that exist only on a
-/// local network. A proxy could not reach these.
-pub(super) fn is_private(url: &str) -> bool {
-    let known = addresses(url);
-    if let Some(ip) = known.first() {
-        return match ip {
-            IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
-            IpAddr::V6(v6) => {
-                v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()
-            }
-        };
-    }
-    let host = host(url);
-    !host.is_empty()
-        && (!host.contains('.')
-            || [".local", ".lan", ".internal", ".home.arpa"]
-                .iter()
-                .any(|end| host.ends_with(end)))
 }
 
 /// The host of `url` in lower case, without the brackets of an IPv6 address; empty when `url` is none.
@@ -116,30 +92,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near_needs_no_proxy_and_no_look_up() {
+    fn what_needs_no_look_up() {
         for url in [
             "http://127.0.0.1:11434/api",
             "http://localhost:1234/v1",
             "http://[::1]:8080/v1",
             "http://box.localhost/v1",
         ] {
-            assert!(is_loopback(url) && is_private(url), "{url}");
+            assert!(addresses(url).iter().any(IpAddr::is_loopback), "{url}");
         }
+        assert_eq!(addresses("https://1.2.3.4/v1").len(), 1);
         for url in [
-            "http://192.168.1.5:11434",
             "http://gpu:8000/v1",
-            "http://gpu.local/v1",
-            "http://[fd00::1]/v1",
-        ] {
-            assert!(!is_loopback(url) && is_private(url), "{url}");
-        }
-        for url in [
-            "https://api.openai.com/v1",
-            "https://1.2.3.4/v1",
-            "http://localhost.example.com/v1",
+            "http://localhost.example.com",
             "no url",
         ] {
-            assert!(!is_loopback(url) && !is_private(url), "{url}");
+            assert!(addresses(url).is_empty(), "{url}");
         }
     }
 

@@ -1,8 +1,7 @@
 //! Which failed try is repeated, how often, and after which wait.
 
 use super::super::ModelError;
-use super::super::provider::Provider;
-use super::connect;
+use super::super::provider::{Provider, is_loopback};
 use std::time::{Duration, Instant};
 
 /// The wait before the first retry; each further one doubles it.
@@ -70,7 +69,7 @@ impl Retries {
         Retries {
             request_limit: provider.request_retries,
             stream_limit: provider.stream_retries.min(STREAM_RETRIES),
-            loopback: connect::is_loopback(&provider.base_url),
+            loopback: is_loopback(&provider.base_url),
             requests: 0,
             streams: 0,
             loads: 0,

@@ -3,6 +3,7 @@
 use super::{ModelInfo, ollama};
 use crate::model::ModelError;
 use crate::model::provider::LocalServer;
+use crate::words::{is_part, likeness};
 
 /// How many names a sentence lists.
 const SHOWN: usize = 8;
@@ -117,25 +118,19 @@ fn missing(models: &[ModelInfo], wanted: &str, server: Option<LocalServer>) -> S
         Some(LocalServer::Vllm) => format!("run `vllm serve {wanted}`"),
         None => "check the name".to_string(),
     };
-    let mut near: Vec<(f64, &str)> = models
+    // A name that holds the other one whole is nearer than any misspelling.
+    let mut near: Vec<(bool, f64, &str)> = models
         .iter()
         .filter(|m| m.generates)
-        .map(|m| (likeness(&m.id, wanted), m.id.as_str()))
+        .map(|m| (is_part(&m.id, wanted), likeness(&m.id, wanted), &*m.id))
         .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let names: Vec<&str> = near.iter().take(SHOWN).map(|(_, id)| *id).collect();
+    near.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
+    let names: Vec<&str> = near.iter().take(SHOWN).map(|(.., id)| *id).collect();
     if names.is_empty() {
         format!("{get}; it has no other model that writes text")
     } else {
         format!("{get}, or pick one of: {}", names.join(", "))
     }
-}
-
-/// From 0 to above 1: a name that holds the other one whole is nearer than any misspelling.
-fn likeness(a: &str, b: &str) -> f64 {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let held = !b.is_empty() && (a.contains(&b) || b.contains(&a));
-    strsim::jaro_winkler(&a, &b) + if held { 1.0 } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod ask;
 mod choose;
+mod count;
 mod detect;
 mod llama_server;
 mod lmstudio;
@@ -19,9 +20,10 @@ use crate::cancel::Cancel;
 use ask::{Ask, Server, is_absent};
 
 pub use choose::{check, choose};
+pub use count::count;
 pub use detect::{adopt, detect, identify, recognise};
 pub use memory::{Memory, free_memory};
-pub use window::window;
+pub use window::{to_load, window};
 
 /// A model as a server describes it. What it does not tell is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]

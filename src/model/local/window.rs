@@ -84,6 +84,30 @@ fn settable(
     }
 }
 
+/// The window with which LM Studio should load the model, where the one that is loaded, or its
+/// default for one that is not, holds less than the session needs or the user configured. `None`:
+/// it may stay as it is, or a larger one is beyond the model.
+pub fn to_load(
+    provider: &Provider,
+    info: &ModelInfo,
+    configured: Option<u32>,
+    need: u32,
+    memory: Option<Memory>,
+) -> Option<u32> {
+    if provider.local != Some(LocalServer::LmStudio) {
+        return None;
+    }
+    let configured = configured.filter(|n| *n > 0);
+    let now = info.loaded_window.unwrap_or(UNTOLD);
+    if now >= configured.unwrap_or(need) {
+        return None;
+    }
+    let memory = memory.filter(|_| is_loopback(&provider.base_url));
+    let wish = configured.unwrap_or_else(|| affordable(info, need, memory));
+    let wish = info.trained_window.map_or(wish, |most| wish.min(most));
+    (wish > now).then_some(wish)
+}
+
 /// The usual window, or the large one where its cache takes at most half of the memory that is
 /// left beside the weights; more if the session needs it. A multiple of 1024.
 fn affordable(info: &ModelInfo, need: u32, memory: Option<Memory>) -> u32 {
@@ -222,7 +246,7 @@ mod tests {
 
     #[test]
     fn ollama_is_asked_for_what_the_session_needs() {
-        // O01: trained for 131072, loaded with 4096.
+        // Trained for 131072, loaded with 4096.
         let info = ModelInfo {
             trained_window: Some(131_072),
             loaded_window: Some(4096),
@@ -238,8 +262,50 @@ mod tests {
     }
 
     #[test]
+    fn lm_studio_loads_only_what_is_too_small() {
+        let lm_studio = chat(Some(LocalServer::LmStudio));
+        let load =
+            |loaded, configured| to_load(&lm_studio, &qwen30(loaded), configured, 16_384, free(4));
+        assert_eq!(load(Some(4096), None), Some(32_768));
+        assert_eq!(load(None, None), Some(32_768));
+        assert_eq!(load(Some(16_384), None), None);
+        assert_eq!(load(Some(32_768), Some(20_000)), None);
+        assert_eq!(load(Some(16_384), Some(20_000)), Some(20_000));
+        let small = ModelInfo {
+            trained_window: Some(4096),
+            ..qwen30(Some(4096))
+        };
+        assert_eq!(to_load(&lm_studio, &small, None, 16_384, None), None);
+        let other = chat(Some(LocalServer::LlamaServer));
+        assert_eq!(
+            to_load(&other, &qwen30(Some(4096)), None, 16_384, None),
+            None
+        );
+    }
+
+    #[test]
+    fn a_slot_of_llama_server_is_the_window() {
+        // `-c 4096 -np 2` reports 2048 a slot; a router's model tells its own.
+        for tokens in [2048, 16_384] {
+            let info = ModelInfo {
+                loaded_window: Some(tokens),
+                trained_window: Some(32_768),
+                loaded: true,
+                ..Default::default()
+            };
+            let server = chat(Some(LocalServer::LlamaServer));
+            let w = window(&server, Some(&info), None, 8_192, None);
+            assert_eq!((w.tokens, w.request), (tokens, None));
+            assert_eq!(
+                w.notice.is_some_and(|n| n.contains("-np 1")),
+                tokens == 2048
+            );
+        }
+    }
+
+    #[test]
     fn the_config_wins_then_the_models_own_parameter() {
-        // O02: num_ctx 32768 in the Modelfile, trained for 262144.
+        // num_ctx 32768 in the Modelfile, trained for 262144.
         let info = ModelInfo {
             configured_window: Some(32_768),
             ..qwen30(Some(32_768))

@@ -2,7 +2,7 @@
 
 use crate::model::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolSpec, Usage,
-    WireApi, calls, sse, stream_error,
+    WireApi, calls, http, sse,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -47,7 +47,7 @@ impl Reader {
 
     fn start(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.blocks.len() >= MAX_BLOCKS {
-            return Err(broken(format!(
+            return Err(ModelError::broken(format!(
                 "it has more than {MAX_BLOCKS} content blocks"
             )));
         }
@@ -260,9 +260,8 @@ impl Decoder for Reader {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let event: Value = serde_json::from_str(data)
-            .map_err(|e| broken(format!("an event is not valid JSON ({e})")))?;
-        if let Some(error) = stream_error::in_event(&event) {
+        let event = frame.json()?;
+        if let Some(error) = http::in_event(&event) {
             return Err(error);
         }
         let name = event.get("type").and_then(Value::as_str);
@@ -299,7 +298,7 @@ impl Decoder for Reader {
 
     fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
         if !self.done {
-            return Err(broken("it ended before message_stop".to_owned()));
+            return Err(ModelError::broken("it ended before message_stop"));
         }
         // A server that forgets `content_block_stop` may still have put an input at the start.
         for at in 0..self.blocks.len() {
@@ -311,14 +310,6 @@ impl Decoder for Reader {
 
     fn cut(self: Box<Self>) -> Reply {
         self.reply(Finish::Cut, true)
-    }
-}
-
-/// The caller adds the URL.
-fn broken(why: String) -> ModelError {
-    ModelError::Broken {
-        url: String::new(),
-        why,
     }
 }
 

@@ -98,6 +98,27 @@ pub(super) fn without_user(url: &str) -> String {
     }
 }
 
+/// The host of the URL in lower case, for messages; the whole text when it is no URL.
+pub fn host(url: &str) -> String {
+    host_of(url).unwrap_or_else(|| without_user(url))
+}
+
+/// The port of the URL, written or of its scheme.
+pub fn port(url: &str) -> Option<u16> {
+    let uri = url.trim().parse::<Uri>().ok()?;
+    let of_scheme = match uri.scheme_str()? {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    Some(uri.port_u16().unwrap_or(of_scheme))
+}
+
+/// True when a connection to the URL's host begins with a look-up: it is a name, and not `localhost`.
+pub fn needs_look_up(url: &str) -> bool {
+    !is_loopback(url) && host_of(url).is_none_or(|host| ip_of(&host).is_none())
+}
+
 fn host_of(url: &str) -> Option<String> {
     let uri = url.trim().parse::<Uri>().ok()?;
     uri.scheme()?;

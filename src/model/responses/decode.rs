@@ -6,11 +6,10 @@
 use super::slot::{Kind, Slot};
 use crate::model::{
     Assistant, Decoder, Delta, Finish, ModelError, Reasoning, Reply, Timing, ToolSpec, Usage,
-    WireApi, calls, sse, stream_error,
+    WireApi, calls, http, measured, sse,
 };
 use serde_json::Value;
 use std::collections::HashSet;
-use std::time::Duration;
 
 /// The most output items of one reply.
 const MAX_ITEMS: usize = 1_000;
@@ -70,7 +69,9 @@ impl Reader {
         out: &mut Vec<Delta>,
     ) -> Result<usize, ModelError> {
         if self.slots.len() >= MAX_ITEMS {
-            return Err(broken(format!("it has more than {MAX_ITEMS} output items")));
+            return Err(ModelError::broken(format!(
+                "it has more than {MAX_ITEMS} output items"
+            )));
         }
         let call = self.slots.iter().filter(|s| s.is_call()).count();
         let slot = Slot {
@@ -183,10 +184,10 @@ impl Reader {
     ) -> Result<(), ModelError> {
         let status = response.get("status").and_then(Value::as_str);
         match response.get("error") {
-            Some(error) if !error.is_null() => return Err(stream_error::meaning(error)),
+            Some(error) if !error.is_null() => return Err(http::in_stream(error)),
             _ if event == "response.failed" || status == Some("failed") => {
                 let error = serde_json::json!({"code": "server_error", "message": "the response failed without a reason"});
-                return Err(stream_error::meaning(&error));
+                return Err(http::in_stream(&error));
             }
             _ => {}
         }
@@ -270,18 +271,12 @@ impl Decoder for Reader {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let event: Value = serde_json::from_str(data)
-            .map_err(|e| broken(format!("an event is not valid JSON ({e})")))?;
-        if let Some(error) = stream_error::in_event(&event) {
+        let event = frame.json()?;
+        if let Some(error) = http::in_event(&event) {
             return Err(error);
         }
-        if let Some(progress) = event.get("prompt_progress") {
-            out.extend(prompt_progress(progress));
-        }
-        if let Some(timings) = event.get("timings") {
-            self.timing.prompt = millis(timings, "prompt_ms").or(self.timing.prompt);
-            self.timing.output = millis(timings, "predicted_ms").or(self.timing.output);
-        }
+        out.extend(measured::progress(&event));
+        measured::timings(&event, &mut self.timing);
         let null = Value::Null;
         let item = event.get("item").unwrap_or(&null);
         let delta = event.get("delta").and_then(Value::as_str).unwrap_or("");
@@ -341,20 +336,12 @@ impl Decoder for Reader {
     fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
         match self.finish.take() {
             Some(finish) => Ok(self.reply(finish, false)),
-            None => Err(broken("it ended before response.completed".to_owned())),
+            None => Err(ModelError::broken("it ended before response.completed")),
         }
     }
 
     fn cut(self: Box<Self>) -> Reply {
         self.reply(Finish::Cut, true)
-    }
-}
-
-/// The caller adds the URL.
-fn broken(why: String) -> ModelError {
-    ModelError::Broken {
-        url: String::new(),
-        why,
     }
 }
 
@@ -377,20 +364,6 @@ fn texts(parts: Option<&Value>, part_type: &str, key: &str, between: &str) -> St
         .filter_map(|p| p.get(key)?.as_str())
         .collect::<Vec<_>>()
         .join(between)
-}
-
-/// llama.cpp's account of how far it has read the prompt.
-fn prompt_progress(progress: &Value) -> Option<Delta> {
-    let number = |key: &str| progress.get(key).and_then(Value::as_u64);
-    Some(Delta::Progress {
-        processed: number("processed")?,
-        total: number("total")?,
-        cached: number("cache").unwrap_or(0),
-    })
-}
-
-fn millis(timings: &Value, key: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(timings.get(key)?.as_f64()? / 1000.0).ok()
 }
 
 /// Here `input_tokens` counts the cached ones too.

@@ -69,8 +69,10 @@ const SHARED: &[i64] = &[
 ];
 
 /// Answered with `ENOSYS`, so that callers take the older call, whose arguments a filter can see.
-const ABSENT: &[i64] = &[
-    libc::SYS_clone3,
+const ABSENT: &[i64] = &[libc::SYS_clone3];
+
+/// Answered so too: it makes sockets and sends without the calls that a filter looks at.
+const IO_URING: &[i64] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
@@ -98,19 +100,71 @@ const X32: i64 = 0x4000_0000;
 
 /// Puts the filter on this process and all that come from it. `no_new_privs` must be set.
 pub fn restrict(plan: &Plan) -> Result<(), String> {
-    programs(plan)
+    apply(programs(plan))
+}
+
+/// Leaves this process and all that come from it no way to another machine but a TCP connection.
+/// Named Unix sockets stay, since they are the way to the desktop and the terminal's own programs.
+pub fn restrict_to_tcp() -> Result<(), String> {
+    apply(tcp_only())
+}
+
+fn apply(programs: Result<[BpfProgram; 2], BackendError>) -> Result<(), String> {
+    programs
         .map_err(|e| format!("the system call filter could not be built: {e}"))?
         .iter()
         .try_for_each(|program| seccompiler::apply_filter(program))
         .map_err(|e| format!("the kernel refused the system call filter: {e}"))
 }
 
+fn tcp_only() -> Result<[BpfProgram; 2], BackendError> {
+    let families = [libc::AF_INET, libc::AF_INET6];
+    let open = families.iter().chain(&[libc::AF_UNIX, libc::AF_NETLINK]);
+    let other: Vec<_> = open.map(|f| (0, Dword, Ne, *f as u64)).collect();
+    let mut socket = vec![all_of(&other)?];
+    for family in families.map(|f| f as u64) {
+        // The low four bits are the kind, the others flags; a filter cannot ask for "not this kind".
+        for kind in (0..16).filter(|kind| *kind != libc::SOCK_STREAM as u64) {
+            socket.push(all_of(&[
+                (0, Dword, Eq, family),
+                (1, Dword, MaskedEq(0xf), kind),
+            ])?);
+        }
+        // A stream may be another protocol than TCP, which Landlock does not look at.
+        socket.push(all_of(&[
+            (0, Dword, Eq, family),
+            (2, Dword, Ne, 0),
+            (2, Dword, Ne, libc::IPPROTO_TCP as u64),
+        ])?);
+    }
+    // Sending with this flag connects without the call that Landlock judges.
+    let fast = MaskedEq(libc::MSG_FASTOPEN as u64);
+    let mut rules = Rules::from([(libc::SYS_socket, socket)]);
+    for (call, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let rule = all_of(&[(flags, Dword, fast.clone(), libc::MSG_FASTOPEN as u64)])?;
+        rules.insert(call, vec![rule]);
+    }
+    Ok([
+        compile(rules, libc::EPERM)?,
+        compile(always(IO_URING), libc::ENOSYS)?,
+    ])
+}
+
+/// Rules that refuse these calls whatever their arguments.
+fn always(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, vec![])).collect()
+}
+
 /// The filters, in the order in which they are put on.
 fn programs(plan: &Plan) -> Result<[BpfProgram; 2], BackendError> {
-    let absent = ABSENT.iter().map(|call| (*call, vec![])).collect();
+    let absent = [ABSENT, IO_URING].concat();
     Ok([
         compile(refused(plan)?, libc::EPERM)?,
-        compile(absent, libc::ENOSYS)?,
+        compile(always(&absent), libc::ENOSYS)?,
     ])
 }
 
@@ -136,10 +190,10 @@ fn all_of(
 }
 
 fn refused(plan: &Plan) -> Result<Rules, BackendError> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, vec![])).collect();
+    let mut rules = always(REFUSED);
     let namespaces = plan.tier.has_namespaces();
     if !namespaces {
-        rules.extend(SHARED.iter().map(|call| (*call, vec![])));
+        rules.extend(always(SHARED));
     }
 
     // Limits and priorities of others; 0 is the caller itself.

@@ -294,13 +294,14 @@ pub fn write(fd: RawFd, text: &str) {
     }
 }
 
-/// Brings up the loopback interface of a new network namespace.
+/// Brings up the loopback interface of a new network namespace. Any kind of socket serves; a
+/// stream is the one that an offline run still has.
 pub fn loopback_up() -> io::Result<()> {
     // SAFETY: the request structure is initialised and outlives the calls; the socket is closed.
     unsafe {
         let socket = check(libc::socket(
             libc::AF_INET,
-            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
+            libc::SOCK_STREAM | libc::SOCK_CLOEXEC,
             0,
         ))?;
         let mut request: libc::ifreq = mem::zeroed();

@@ -44,7 +44,7 @@ fn a_text_is_found_in_the_closest_way() {
         ("a\nb\n", "a  \nb", "c", "c\n", 1, Some(TrailingSpace)),
         ("a\nb", "a \nb\n", "c\n", "c", 1, Some(TrailingSpace)),
         ("z\na \nb\n", "a\nb\n", "", "z\n", 1, Some(TrailingSpace)),
-        // The indentation of O09: spaces for tabs.
+        // Spaces for tabs.
         (
             "def f():\n\tif x:\n\t\treturn 1\n",
             "    if x:\n        return 1",

@@ -277,7 +277,7 @@ fn is_diff_header(line: &str) -> bool {
 }
 
 fn bad(number: usize, line: &str, why: &str) -> ToolError {
-    let shown = crate::tools::text::head(line, 120);
+    let shown = crate::words::head(line, 120);
     ToolError::BadPatch {
         why: format!("line {number} of the patch (`{shown}`) cannot be read: {why}"),
     }

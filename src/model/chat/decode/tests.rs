@@ -2,6 +2,7 @@ use super::super::super::sse::Frames;
 use super::super::super::{CallKind, ToolInput, Wire};
 use super::super::Chat;
 use super::*;
+use std::time::Duration;
 
 /// Reads a whole body with `wire`: in one piece, and cut in two at every byte. All must agree,
 /// save for the ids that are made up.

@@ -140,7 +140,7 @@ fn an_error_inside_a_stream_gets_its_status_from_its_words() {
         ),
         (
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            503,
+            529,
         ),
         (
             r#"{"error":"model runner has unexpectedly stopped, this may be due to resource limitations"}"#,
@@ -169,4 +169,80 @@ fn waits_come_from_words_too_and_are_capped() {
     );
     assert_eq!(wait("", Some(Duration::from_secs(3600))), Some(MAX_WAIT));
     assert_eq!(wait("", None), None);
+}
+
+#[test]
+fn an_event_without_an_error_is_none() {
+    use serde_json::json;
+    assert_eq!(in_event(&json!({"type": "ping"})), None);
+    assert_eq!(in_event(&json!({"type": "x", "error": null})), None);
+}
+
+#[test]
+fn names_and_numbers_in_a_stream_say_whether_to_try_again() {
+    use serde_json::json;
+    let of = |event: serde_json::Value| {
+        let error = in_event(&event).unwrap();
+        (message(&error).0, error.is_transient())
+    };
+    let busy = json!({"error": {"code": "rate_limit_exceeded", "message": "Please try again in 11.054s."}});
+    assert_eq!(of(busy), (429, true));
+    let slow = json!({"type": "error", "code": "slow_down", "message": "try again in 250ms"});
+    assert_eq!(of(slow), (503, true));
+    let policy = json!({"error": {"code": "cyber_policy", "message": "x"}});
+    assert_eq!(of(policy), (200, false));
+    assert_eq!(of(json!({"error": "it broke"})), (200, false));
+    let llama = json!({"error": {"code": 500, "message": "x", "type": "server_error"}});
+    assert_eq!(of(llama), (500, true));
+    let number = json!({"error": {"code": "503", "message": "x"}});
+    assert_eq!(of(number), (503, true));
+}
+
+/// No wait brings a quota back, whatever else the server calls the error.
+#[test]
+fn a_used_up_quota_is_never_tried_again() {
+    for (status, body) in [
+        (
+            200,
+            r#"{"error":{"type":"rate_limit_error","message":"x","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
+        ),
+        (
+            200,
+            r#"{"error":{"code":"insufficient_quota","message":"x"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"type":"insufficient_quota","code":"rate_limit_exceeded","message":"x"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"code":"usage_not_included","message":"x"}}"#,
+        ),
+    ] {
+        let error = at(status, body);
+        assert!(!error.is_transient(), "{error}");
+    }
+}
+
+#[test]
+fn an_overflow_in_a_stream_is_no_rate_limit() {
+    let openai = r#"{"error":{"code":"context_length_exceeded","message":"Too long."}}"#;
+    assert!(matches!(at(200, openai), ModelError::Overflow { .. }));
+}
+
+/// The sentence is cut at numbers, and may hold any character beside them.
+#[test]
+fn other_characters_beside_a_number_do_no_harm() {
+    for (text, tokens) in [
+        (
+            "maximum context length is 8é, ü4000 in the messages",
+            Some(4000),
+        ),
+        ("maximum context length; é in the messages", None),
+    ] {
+        match at(400, text) {
+            ModelError::Overflow { prompt, .. } => assert_eq!(prompt, tokens),
+            other => panic!("{other:?}"),
+        }
+    }
 }

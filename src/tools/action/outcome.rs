@@ -1,0 +1,231 @@
+//! What came of an action.
+
+use super::{Pass, ToolError};
+use crate::model::Part;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What came of an [`Action`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Of a read.
+    Read(ReadOut),
+    /// Of a write, edit, insert, patch or undo: each file that changed, in order.
+    Changed(Vec<FileChange>),
+    /// Of a list.
+    Listed(ListOut),
+    /// Of a glob.
+    Found(FoundOut),
+    /// Of a grep.
+    Matches(GrepOut),
+    /// Of a shell, shell input or shell stop.
+    Shell(ShellOut),
+    /// The plan was taken over.
+    Planned,
+    /// A picture.
+    Image {
+        /// Its path.
+        path: PathBuf,
+        /// The picture itself.
+        part: Part,
+    },
+    /// The task was declared done.
+    Finished,
+    /// It failed; the world is as before.
+    Failed(ToolError),
+    /// The user or the policy did not allow it; nothing ran.
+    Refused {
+        /// Why, in a sentence for the model.
+        reason: String,
+    },
+    /// The user stopped it; what it did until then stands.
+    Interrupted,
+    /// It was not run again because the same call gave the same result before; a sentence for the model.
+    Skipped(String),
+}
+
+impl Outcome {
+    /// True when the model should see it as an error.
+    pub fn is_error(&self) -> bool {
+        match self {
+            Outcome::Failed(_)
+            | Outcome::Refused { .. }
+            | Outcome::Interrupted
+            | Outcome::Skipped(_) => true,
+            Outcome::Shell(s) => !s.succeeded(),
+            _ => false,
+        }
+    }
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadOut {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// The lines, with `\n` ends, whatever the file has.
+    pub text: String,
+    /// The number of the first line given, from 1.
+    pub first: usize,
+    /// How many lines are given.
+    pub lines: usize,
+    /// How many lines the file has; a final line end does not start another line.
+    pub total: usize,
+    /// True when `max_bytes` cut it short, in the middle of a line if that line alone is longer.
+    pub cut: bool,
+    /// The same stretch was given before in this session, and the file has not changed since.
+    pub repeated: bool,
+}
+
+/// One file that changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileChange {
+    /// The file, absolute; for a move, where it was.
+    pub path: PathBuf,
+    /// The path as the model wrote it.
+    pub shown: String,
+    /// What happened to it.
+    pub kind: ChangeKind,
+    /// Where it is now, if it was moved: absolute, and as the model wrote it.
+    pub moved_to: Option<(PathBuf, String)>,
+    /// The text before, if there was any and it was text.
+    pub before: Option<String>,
+    /// The text after, if there is any.
+    pub after: Option<String>,
+    /// How many places were replaced.
+    pub places: usize,
+    /// The lines of the new text that changed, first and last, from 1; nothing for a deletion.
+    pub lines: Option<(usize, usize)>,
+    /// The way in which an inexact text matched.
+    pub matched_by: Option<Pass>,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Add,
+    /// It is gone.
+    Delete,
+    /// It has another content or place.
+    Update,
+}
+
+/// Entries of a folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListOut {
+    /// The folder, absolute.
+    pub path: PathBuf,
+    /// Its entries: folders first, then by name.
+    pub entries: Vec<Entry>,
+    /// How many were left out by ignore rules.
+    pub ignored: usize,
+    /// How many there are beyond the limit.
+    pub more: usize,
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// Files found by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundOut {
+    /// The folder that was searched, absolute.
+    pub root: PathBuf,
+    /// Absolute paths, newest first.
+    pub paths: Vec<PathBuf>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// Lines found by content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GrepOut {
+    /// File or folder that was searched, absolute.
+    pub root: PathBuf,
+    /// The lines, by file and number.
+    pub lines: Vec<GrepLine>,
+    /// How many lines match in all, as far as was counted.
+    pub total: usize,
+    /// True when there are more than the limit.
+    pub cut: bool,
+}
+
+/// One line of a [`GrepOut`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepLine {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// The line's number, from 1.
+    pub number: u64,
+    /// Its text without the line end.
+    pub text: String,
+    /// False for a line of context.
+    pub is_match: bool,
+}
+
+/// A command's result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShellOut {
+    /// The command line.
+    pub command: String,
+    /// Where it ran, absolute.
+    pub dir: PathBuf,
+    /// Standard output and standard error as they came, valid UTF-8, escape sequences kept.
+    pub output: Output,
+    /// How it stands.
+    pub status: ShellStatus,
+    /// How long we waited for it.
+    pub wall: Duration,
+    /// One sentence when the sandbox is the likely cause of the failure, and what to do.
+    pub fence: Option<String>,
+}
+
+impl ShellOut {
+    /// True for exit code 0 and for a command that still runs.
+    pub fn succeeded(&self) -> bool {
+        matches!(
+            self.status,
+            ShellStatus::Exited(0) | ShellStatus::Running { .. }
+        )
+    }
+}
+
+/// How a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ShellStatus {
+    /// It ended with this code.
+    Exited(i32),
+    /// A signal ended it.
+    Signaled(i32),
+    /// It was killed at its time limit.
+    TimedOut,
+    /// It still runs.
+    Running {
+        /// The number to ask for it.
+        id: u32,
+        /// Its process group, 0 when unknown.
+        pid: u32,
+    },
+}
+
+/// Captured text of any size, of which at most one MiB is held: the first and the last half.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Output {
+    /// The text, or its head and tail with a line between that says what is missing.
+    pub text: String,
+    /// How many bytes there were.
+    pub bytes: u64,
+    /// Where the whole of it is, when it is more than the model will be shown.
+    pub file: Option<PathBuf>,
+}
