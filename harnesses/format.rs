@@ -276,9 +276,10 @@ pub fn exit_code(status: ShellStatus) -> Option<i32> {
 
 /// Where the rest of a cut output is, as a sentence; empty when it was not kept.
 pub fn whereabouts(out: &ShellOut) -> String {
-    out.output.file.as_ref().map_or_else(String::new, |file| {
-        format!("The whole output is in {}.", file.display())
-    })
+    out.output.file.as_ref().map_or_else(
+        || "The rest could not be kept in a file; run the command again with head, tail or grep to see a part.".to_owned(),
+        |file| format!("The whole output is in {}.", file.display()),
+    )
 }
 
 /// What the model should know when its text matched only loosely.

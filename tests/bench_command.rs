@@ -244,31 +244,36 @@ fn save_keeps_the_users_config_and_the_next_session_obeys() {
 }
 
 #[test]
-fn a_harness_that_the_model_cannot_use_is_dropped_and_said() {
+fn a_model_without_tools_is_tried_in_harnesses_with_tools_too() {
+    // The tools of the first one stand in its prompt, and this model does not use them.
+    let mut steps = script![say("It cannot be done.")];
+    steps.extend(solve_settings("mini-swe-agent"));
     let run = Agent::new()
         .wire("ollama")
         .server_kind(Kind::OllamaWithoutTools)
-        .model(solve_settings("mini-swe-agent"))
+        .model(steps)
         .args(["--task", "settings", "--runs", "1", "--json"])
         .args(["--harness", "native,mini-swe-agent", "--save"])
         .start(BENCH, None)
         .finish()
-        .expect_exit(0);
+        .expect_exit(0)
+        .expect_request(1, |body| body["tools"].as_array().is_none_or(Vec::is_empty));
     let found = json(&run.stdout);
     assert_eq!(
         (&found["best"], &found["saved"]),
         (&"mini-swe-agent".into(), &"mini-swe-agent".into())
     );
-    let dropped = found["harnesses"][1]["dropped"]
-        .as_str()
-        .unwrap_or_default();
-    assert!(dropped.contains("cannot call tools"), "{found:#}");
+    let native = &found["harnesses"][1];
+    assert_eq!(
+        (&native["harness"], &native["dropped"], &native["solved"]),
+        (&"native".into(), &Value::Null, &0.into())
+    );
     // Saved for a model without tools, it is enough for the next session.
     run.again(
         &["exec", "--skip-git-repo-check", "--max-steps", "1"],
         Some("hi"),
     )
-    .expect_request(6, |body| body["tools"].as_array().is_none_or(Vec::is_empty));
+    .expect_request(7, |body| body["tools"].as_array().is_none_or(Vec::is_empty));
 }
 
 #[cfg(unix)]

@@ -301,3 +301,149 @@ fn a_pipe_that_never_closes_is_given_up_after_five_seconds() {
     assert!(run.took < Duration::from_secs(10), "{:?}", run.took);
     expect_sentence(run, 0, "unread").expect_stdout("hello\n");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_not_utf8_works_and_resumes() {
+    use std::os::unix::ffi::OsStrExt;
+    let agent = Agent::new()
+        .harness("qwen-code")
+        .model(script![read("note.txt"), say("one"), say("two")])
+        .args(["-C", "link"]);
+    let odd = agent
+        .workspace()
+        .join(std::ffi::OsStr::from_bytes(b"lat\xff"));
+    std::fs::create_dir(&odd).expect("a folder");
+    std::os::unix::fs::symlink(&odd, agent.workspace().join("link")).expect("a link");
+    std::fs::write(odd.join("note.txt"), "a line of the note\n").expect("a file");
+    let run = expect_sentence(agent.run("go"), 0, "2 requests")
+        .expect_stdout("one\n")
+        .expect_request(2, |b| b.to_string().contains("a line of the note"));
+    let last = [
+        "exec",
+        "--skip-git-repo-check",
+        "-C",
+        "link",
+        "resume",
+        "--last",
+    ];
+    run.again(&last, Some("more"))
+        .expect_exit(0)
+        .expect_stdout("two\n")
+        .expect_request(3, |b| b.to_string().contains("a line of the note"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_or_pipe_in_place_of_a_users_file_is_refused_and_not_read_for_ever() {
+    let pipe = tempfile::tempdir().expect("a folder");
+    let pipe = pipe.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    for file in ["/dev/zero", pipe.to_str().expect("UTF-8")] {
+        let key = format!("model_instructions_file={file:?}");
+        for args in [["-c", &key], ["--output-schema", file]] {
+            let run = Agent::new().model(script![say("no")]).args(args).run("hi");
+            assert!(run.took < Duration::from_secs(10), "{args:?}");
+            expect_sentence(run, 1, "not a regular file").expect_requests(0);
+        }
+        // A picture that cannot be shown is no reason to stop.
+        let run = Agent::new()
+            .model(script![say("fine")])
+            .args(["-i", file, "--"])
+            .run("hi");
+        assert!(run.took < Duration::from_secs(10), "-i {file}");
+        expect_sentence(run, 0, "not a file").expect_stdout("fine\n");
+    }
+}
+
+#[test]
+fn lines_for_a_script_that_nobody_read_are_a_failure() {
+    let mut running = Agent::new()
+        .model(script![say("done").after(Duration::from_millis(300))])
+        .args(["--json"])
+        .start(&["exec", "--skip-git-repo-check"], Some("hi"));
+    drop(running.child.stdout.take());
+    expect_sentence(running.finish(), 1, "standard output cannot be written").expect_requests(1);
+}
+
+#[test]
+fn an_empty_model_name_is_none() {
+    Agent::new()
+        .model(script![say("done")])
+        .args(["-m", ""])
+        .run("hi")
+        .expect_exit(0)
+        .expect_request(1, |b| b["model"].as_str().is_some_and(|m| !m.is_empty()));
+}
+
+#[test]
+fn a_port_that_does_not_exist_is_named_as_a_wrong_address() {
+    let base = "model_providers.mock.base_url=\"http://127.0.0.1:99999/v1\"";
+    let run = Agent::new()
+        .model(script![say("no")])
+        .args(["-c", base])
+        .run("hi");
+    expect_sentence(run, 1, "is not a URL");
+}
+
+#[test]
+fn a_reply_that_loops_inside_a_call_is_cut_and_the_model_is_told() {
+    for harness in ["qwen-code", "native", "minimal"] {
+        let alone = Agent::new()
+            .harness(harness)
+            .model(script![write("a.txt", &"x".repeat(9_000)), say("done")])
+            .run("go");
+        expect_sentence(alone, 0, "was cut")
+            .expect_no_file("a.txt")
+            .expect_request(2, |b| b.to_string().contains("repeating yourself"));
+        let second = Agent::new()
+            .harness(harness)
+            .model(script![
+                run("echo first > f").and(write("a.txt", &"x".repeat(9_000))),
+                say("done")
+            ])
+            .run("go");
+        expect_sentence(second, 0, "was cut")
+            .expect_file("f", "first\n")
+            .expect_no_file("a.txt")
+            .expect_request(2, |b| b.to_string().contains("cut after this call"));
+    }
+}
+
+#[test]
+fn a_reply_with_a_thousand_calls_is_done_in_part_and_the_model_is_told() {
+    let calls = (1..1_000).fold(run("echo 0 >> f"), |step, n| {
+        step.and(run(&format!("echo {n} >> f")))
+    });
+    let run = Agent::new()
+        .harness("minimal")
+        .window(131_072)
+        .model(script![calls, say("done")])
+        .run("go");
+    let run = expect_sentence(run, 0, "only the first 64 calls")
+        .expect_request(2, |b| b.to_string().contains("the first 64 calls"));
+    let done = std::fs::read_to_string(run.workspace().join("f")).expect("the file");
+    assert_eq!(done.lines().count(), 64);
+}
+
+#[test]
+fn a_short_output_is_told_whole_however_little_room_there_is() {
+    for harness in ["qwen-code", "native", "minimal"] {
+        let calls = (1..6).fold(run("echo small-0; exit 3"), |step, n| {
+            step.and(run(&format!("echo small-{n}; exit 3")))
+        });
+        Agent::new()
+            .harness(harness)
+            .window(4_096)
+            .model(script![calls, say("done")])
+            .run("go")
+            .expect_exit(0)
+            .expect_request(2, |b| {
+                let text = support::strict::all_text(b);
+                // Once in the call (in qwen-code once more in the result), once as output.
+                let told = |n| text.matches(&format!("small-{n}\n")).count() >= 1;
+                (0..6).all(told) && !text.contains("left out") && !text.contains("too large")
+            });
+    }
+}

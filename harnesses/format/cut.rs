@@ -68,6 +68,17 @@ impl Cut {
     }
 }
 
+/// The bytes that an output of `len` bytes may have in an answer of `room`: all of it where it fits
+/// beside the `around` bytes of its labels. Only a longer one is cut, and leaves `frame` to the
+/// sentences that tell so: they must not take the place of a text that is shorter than they are.
+pub fn allowance(len: usize, around: usize, room: usize, frame: usize) -> usize {
+    if len + around <= room {
+        len
+    } else {
+        room.saturating_sub(frame)
+    }
+}
+
 /// Cuts `text` to `limit`. Lines above [`LINE_MAX`] lose their middle in any case.
 pub fn cut(text: &str, limit: Limit) -> Cut {
     let lines: Vec<String> = text.split_inclusive('\n').map(shorten).collect();

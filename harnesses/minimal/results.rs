@@ -1,6 +1,6 @@
 //! The layouts in which results are told; they are those of the original.
 
-use crate::harnesses::format::cut::{Limit, cut};
+use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, exit_code, matched_by, not_done, numbered, plain,
     whereabouts,
@@ -15,6 +15,8 @@ use std::fmt::Write;
 const OUTPUT_BYTES: usize = 10_000;
 /// What the lines around an output or a view may take.
 const FRAME: usize = 300;
+/// The longest line that says how a command ended.
+const LABELS: usize = 80;
 
 /// The answer to one call. Every failure is marked as one, a failing command included.
 pub fn item(done: &Done, room: usize) -> Item {
@@ -35,8 +37,9 @@ pub fn item(done: &Done, room: usize) -> Item {
 
 fn command(out: &ShellOut, room: usize) -> String {
     let output = plain(&out.output.text);
+    let labels = LABELS + out.fence.as_ref().map_or(0, String::len);
     let limit = Limit {
-        bytes: OUTPUT_BYTES.min(room.saturating_sub(FRAME)),
+        bytes: OUTPUT_BYTES.min(allowance(output.len(), labels, room, FRAME + labels)),
         lines: usize::MAX,
         head_percent: 40,
     };

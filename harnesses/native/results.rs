@@ -2,7 +2,7 @@
 
 use super::TOOLS;
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, cut};
+use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, exit_code, fingerprint, not_done, plain, whereabouts,
 };
@@ -87,7 +87,8 @@ fn command(done: &Done, out: &ShellOut, room: usize) -> String {
         .and_then(|call| Args::of(call, TOOLS).ok())
         .and_then(|args| args.positive("max_output_tokens"))
         .unwrap_or(OUTPUT_TOKENS);
-    text.push_str(&output(out, tokens, asked, room));
+    let labels = text.len() + out.fence.as_ref().map_or(0, |fence| fence.len() + 1);
+    text.push_str(&output(out, tokens, asked, labels, room));
     if let Some(fence) = &out.fence {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -98,13 +99,13 @@ fn command(done: &Done, out: &ShellOut, room: usize) -> String {
 }
 
 /// The output within its limit: head and tail half and half.
-fn output(out: &ShellOut, tokens: u64, asked: u64, room: usize) -> String {
+fn output(out: &ShellOut, tokens: u64, asked: u64, labels: usize, room: usize) -> String {
     let output = plain(&out.output.text);
     let asked = usize::try_from(asked.saturating_mul(4)).unwrap_or(usize::MAX);
     let cut = cut(
         &output,
         Limit {
-            bytes: asked.min(room.saturating_sub(FRAME)),
+            bytes: asked.min(allowance(output.len(), labels, room, FRAME + labels)),
             lines: usize::MAX,
             head_percent: 50,
         },

@@ -2,7 +2,7 @@
 
 use super::{TOOLS, reminder, task_id};
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, cut};
+use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, clip, matched_by, not_done, plain,
 };
@@ -21,6 +21,8 @@ const OUTPUT: Limit = Limit {
 };
 /// What the lines around an output may take.
 const FRAME: usize = 700;
+/// What the labels of a command's result take beside their values.
+const LABELS: usize = 110;
 /// Lines shown before and after an edit.
 const AROUND: usize = 4;
 /// The most bytes of one line of a search.
@@ -255,8 +257,10 @@ fn command(shell: &Shell, out: &ShellOut, room: usize) -> String {
             task_id(id)
         );
     }
-    let output = output(out, room);
     let fence = out.fence.as_deref().unwrap_or("(none)");
+    let labels =
+        LABELS + out.command.len() + shell.dir.as_ref().map_or(0, String::len) + fence.len();
+    let output = output(out, labels, room);
     if out.status == ShellStatus::TimedOut {
         let ms = shell.time_limit.map_or(0, |limit| limit.as_millis());
         return format!(
@@ -296,8 +300,8 @@ fn labelled(
     )
 }
 
-/// The output within the limits of the original and of the session.
-fn output(out: &ShellOut, room: usize) -> String {
+/// The output within the limits of the original and of the session, beside `labels` bytes.
+fn output(out: &ShellOut, labels: usize, room: usize) -> String {
     let output = plain(&out.output.text);
     let output = output.trim_end_matches('\n');
     if output.is_empty() {
@@ -308,7 +312,7 @@ fn output(out: &ShellOut, room: usize) -> String {
         Limit {
             bytes: OUTPUT
                 .bytes
-                .min(room.saturating_sub(FRAME + out.command.len())),
+                .min(allowance(output.len(), labels, room, FRAME + labels)),
             ..OUTPUT
         },
     );
@@ -316,11 +320,16 @@ fn output(out: &ShellOut, room: usize) -> String {
         return cut.head;
     }
     let file = out.output.file.as_ref().map_or_else(
-        || "It was not kept.".to_owned(),
-        |file| format!("All of it is in the file {}", file.display()),
+        || "It could not be kept in a file; run the command again with head, tail or grep to see a part.".to_owned(),
+        |file| {
+            format!(
+                "All of it is in the file {}\nTo see a part, call read_file on that file with offset and limit.",
+                file.display()
+            )
+        },
     );
     format!(
-        "The output is too large to show ({} bytes).\n{file}\nTo see a part, call read_file on that file with offset and limit.\nBelow are the beginning and the end of the output; {} bytes are left out.\nTruncated part of the output:\n{}\n\n---\n... [CONTENT TRUNCATED] ...\n---\n\n{}{}",
+        "The output is too large to show ({} bytes).\n{file}\nBelow are the beginning and the end of the output; {} bytes are left out.\nTruncated part of the output:\n{}\n\n---\n... [CONTENT TRUNCATED] ...\n---\n\n{}{}",
         out.output.bytes,
         cut.omitted_bytes,
         cut.head.trim_end_matches('\n'),

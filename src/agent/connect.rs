@@ -226,10 +226,12 @@ pub(super) fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> 
         .as_ref()
         .filter(|(id, _)| *id == provider.id)
         .map(|(_, model)| model.clone());
+    // An empty name is none: scripts pass `-m "$MODEL"` with nothing in it.
+    let set = || config.model.value.clone().filter(|m| !m.trim().is_empty());
     if is_flag(&config.model.source) {
-        config.model.value.clone()
+        set()
     } else {
-        resumed.or_else(|| config.model.value.clone())
+        resumed.or_else(set)
     }
 }
 

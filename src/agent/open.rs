@@ -11,7 +11,7 @@ use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
 use crate::model::provider::{LocalServer, Provider};
 use crate::model::{self, Sampling};
-use crate::project::{git, instructions, tree};
+use crate::project::{git, instructions, read_whole, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
@@ -21,6 +21,9 @@ use crate::tools::{Setup, Workbench};
 use crate::words::nearest;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+
+/// The most bytes of a `model_instructions_file`.
+const MOST_INSTRUCTIONS: u64 = 1 << 20;
 
 /// What a front end asks for beside the settings.
 #[derive(Debug, Clone, Default)]
@@ -278,6 +281,8 @@ fn read_back(path: &Path, front: &mut dyn Frontend) -> Result<Restored, ConnectE
 fn working_folder(ask: &Open, recorded: Option<&TurnContext>, front: &mut dyn Frontend) -> PathBuf {
     match recorded {
         Some(r) if !ask.cwd_named && r.cwd.is_dir() => r.cwd.clone(),
+        // Its name is not UTF-8, so it was recorded with replacements.
+        Some(r) if r.cwd.as_os_str() == &*ask.cwd.to_string_lossy() => ask.cwd.clone(),
         Some(r) if !ask.cwd_named => {
             front.event(&Event::Warning(format!(
                 "the session's folder {} is gone; working in {}",
@@ -422,7 +427,7 @@ fn read_override(config: &Config) -> Result<Option<String>, String> {
     let Some(path) = &*config.model_instructions_file else {
         return Ok(None);
     };
-    std::fs::read_to_string(path).map(Some).map_err(|e| {
+    read_whole(path, MOST_INSTRUCTIONS).map(Some).map_err(|e| {
         format!(
             "model_instructions_file {} cannot be read: {e}",
             path.display()

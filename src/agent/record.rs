@@ -9,15 +9,16 @@ use crate::harnesses::{Start, State};
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult};
 use crate::store::rollout;
 use crate::tools::FileMemory;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a session was begun or continued with; the payload of a `turn_context` line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnContext {
     /// The working folder.
+    #[serde(serialize_with = "lossy")]
     pub cwd: PathBuf,
     /// The approval policy's name.
     pub approval_policy: String,
@@ -51,7 +52,17 @@ pub struct SandboxRecord {
     /// Commands may use the network.
     pub network_access: bool,
     /// Writable folders beside the working folder.
+    #[serde(serialize_with = "all_lossy")]
     pub writable_roots: Vec<PathBuf>,
+}
+
+/// A path as text. JSON has no other: what is not UTF-8 in it is replaced, and the line is kept.
+fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
+}
+
+fn all_lossy<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }
 
 /// What is remembered beside the conversation.

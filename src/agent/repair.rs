@@ -28,6 +28,9 @@ const FAULTS_IN_ALL: u64 = 3;
 /// The kind under which the latter are counted.
 const NOT_RUN: &str = "not-run";
 
+/// Calls of one reply that are run; a model that writes more has lost the thread.
+const MOST_CALLS: usize = 64;
+
 impl Session {
     /// Looks for calls written as text, where the harness has tools and the server saw none.
     pub(super) fn recover(
@@ -144,6 +147,16 @@ impl Session {
             if let Some(kind) = settled.repaired {
                 self.repaired(kind, format!("{}: {kind}", settled.call.name), front);
             }
+            if settled_calls.len() == MOST_CALLS {
+                if let Some(last) = notes.last_mut() {
+                    last.push(format!("Only the first {MOST_CALLS} calls of your reply were done. Look at their results, then send what is still needed."));
+                }
+                let text = format!(
+                    "only the first {MOST_CALLS} calls of the reply are done; the model was told"
+                );
+                self.repaired("too many calls", text, front);
+                break;
+            }
             let mut call = settled.call;
             // An id pairs a call with its result: it must be there and be the only one.
             if call.id.is_empty() || settled_calls.iter().any(|c| c.id == call.id) {
@@ -213,7 +226,7 @@ impl Session {
     }
 
     /// Counts a repair and shows it.
-    fn repaired(&mut self, kind: &str, text: String, front: &mut dyn Frontend) {
+    pub(super) fn repaired(&mut self, kind: &str, text: String, front: &mut dyn Frontend) {
         self.repairs += 1;
         let of_model = self.repair_kinds.entry(self.model.clone()).or_default();
         *of_model.entry(kind.into()).or_default() += 1;

@@ -381,11 +381,9 @@ impl Session {
         if let Some(store) = &mut self.store
             && let Err(error) = store.append(lines)
         {
-            let path = store.path().display().to_string();
             self.log.error(&format!("session file: {error}"));
-            self.store_trouble.get_or_insert(format!(
-                "the session file {path} cannot be written ({error}); this session may not resume"
-            ));
+            self.store_trouble
+                .get_or_insert(format!("{error}; until then this session may not resume"));
         }
     }
 
@@ -396,7 +394,7 @@ impl Session {
 
     fn record_beginning(&mut self) {
         let meta = json!({
-            "id": self.info.id, "cwd": self.info.cwd, "originator": "interpreter",
+            "id": self.info.id, "cwd": self.info.cwd.to_string_lossy(), "originator": "interpreter",
             "cli_version": env!("CARGO_PKG_VERSION"), "model_provider": self.provider.id,
             "base_instructions": {"text": self.start.system},
             "git": {"branch": self.context.git_branch},

@@ -173,6 +173,9 @@ impl Session {
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.is_cold = false;
+        if let Some(cut) = p.cut {
+            self.repaired("cut", format!("{}, so it was cut", cut.why()), front);
+        }
         self.count(&reply, rest, front)?;
         p.overflows = 0;
         Ok(reply)
@@ -265,6 +268,12 @@ impl Session {
             return next;
         }
         self.settle_calls(&mut reply, &mut faults, &mut notes, front);
+        if let (Some(cut), Some(last)) = (p.cut, notes.last_mut()) {
+            last.push(format!(
+                "Your reply was cut after this call, because {}. What came after it was not done.",
+                cut.why()
+            ));
+        }
         let assistant = &reply.assistant;
         if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
             front.event(&Event::Text(std::mem::take(&mut p.held)));
@@ -277,7 +286,7 @@ impl Session {
             .join("\n");
         front.event(&Event::Replied {
             text: assistant.text.clone(),
-            reasoning: thinking,
+            reasoning: thinking.clone(),
             usage: reply.usage,
             timing: reply.timing,
         });
@@ -293,6 +302,12 @@ impl Session {
             );
         }
         if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
+            // Thoughts without an end are asked about in other words than a call that was cut.
+            if let Some(cut) = p.cut
+                && thinking.is_empty()
+            {
+                return self.cut_reply(reply.assistant, cut, p);
+            }
             return self.empty_reply(&reply, p, front);
         }
         if !assistant.text.trim().is_empty() {
@@ -611,7 +626,8 @@ impl Session {
             }
             Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
             Answer::No(None) => Err(format!(
-                "not allowed: {reason}. Go on without it, or do it another way"
+                "not allowed: {}. Go on without it, or do it another way",
+                reason.trim_end_matches('.')
             )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));

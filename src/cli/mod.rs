@@ -9,6 +9,7 @@ pub mod repl;
 pub mod signals;
 pub mod slash;
 pub mod stdin;
+pub mod terminal;
 
 use args::{Command, Invocation};
 use std::io::Write;

@@ -5,8 +5,10 @@ use super::render::status::Status;
 use super::render::{Theme, diff, sanitize::sanitize};
 use super::signals::Signals;
 use super::slash::{self, Done};
+use super::terminal;
 use crate::agent::event::{Answer, Event, Frontend, Question};
 use crate::agent::session::Session;
+use crate::cancel::Cancel;
 use crate::harnesses::Input;
 use crate::sandbox::Lift;
 use crate::store::history;
@@ -14,7 +16,8 @@ use crate::store::paths::Home;
 use crate::tools::action::Action;
 use rustyline::error::ReadlineError;
 use rustyline::history::History;
-use std::io::{self, BufRead, Stderr, Write};
+use std::io::{self, Stderr, Write};
+use std::sync::atomic::Ordering;
 
 /// What a repl works with.
 pub struct Repl<'a> {
@@ -31,13 +34,16 @@ pub struct Repl<'a> {
 }
 
 /// The front end of an interactive session.
-pub fn front(theme: Theme, show_reasoning: bool) -> Human<Stderr> {
+pub fn front(theme: Theme, show_reasoning: bool, cancel: &Cancel) -> Human<Stderr> {
+    let cancel = cancel.clone();
     Human::new(
         io::stderr(),
         theme,
         true,
         show_reasoning,
-        Some(Box::new(ask)),
+        Some(Box::new(move |question, theme| {
+            ask(question, theme, &cancel)
+        })),
     )
     .with_status(Status::on(&io::stderr()))
 }
@@ -57,6 +63,10 @@ impl Repl<'_> {
         }
         let mut next = first;
         let mut interrupted = false;
+        let prompt = self
+            .signals
+            .leave_at_prompt()
+            .map_err(|e| format!("signals cannot be handled: {e}"))?;
         loop {
             if let Some(input) = next.take() {
                 self.signals.cancel.reset();
@@ -65,7 +75,13 @@ impl Repl<'_> {
                     return Ok(());
                 }
             }
-            match editor.readline("› ") {
+            prompt.store(true, Ordering::SeqCst);
+            if self.signals.is_terminated() {
+                return Ok(());
+            }
+            let line = editor.readline("› ");
+            prompt.store(false, Ordering::SeqCst);
+            match line {
                 Ok(line) => {
                     interrupted = false;
                     let line = line.trim();
@@ -112,7 +128,8 @@ impl Repl<'_> {
 }
 
 /// Puts a question to the person. The default is no.
-fn ask(question: &Question, theme: &Theme) -> Answer {
+fn ask(question: &Question, theme: &Theme, cancel: &Cancel) -> Answer {
+    terminal::forget_typed();
     let mut text = String::new();
     let found = if question.recovered {
         " (found in the text of the reply)"
@@ -162,16 +179,16 @@ fn ask(question: &Question, theme: &Theme) -> Answer {
     eprint_safe(
         "  [y] yes  [s] yes for this session  [n] no  [x] stop  — or say what to do instead: ",
     );
-    let mut line = String::new();
-    match io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => Answer::Stop,
-        Ok(_) => match line.trim() {
-            "y" | "yes" => Answer::Yes,
-            "s" => Answer::YesForSession,
-            "" | "n" | "no" => Answer::No(None),
-            "x" | "stop" => Answer::Stop,
-            words => Answer::No(Some(words.to_owned())),
-        },
+    let Some(line) = terminal::line(cancel) else {
+        eprint_safe("\n");
+        return Answer::Stop;
+    };
+    match line.trim() {
+        "y" | "yes" => Answer::Yes,
+        "s" => Answer::YesForSession,
+        "" | "n" | "no" => Answer::No(None),
+        "x" | "stop" => Answer::Stop,
+        words => Answer::No(Some(words.to_owned())),
     }
 }
 

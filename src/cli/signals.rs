@@ -1,4 +1,4 @@
-//! Signals set a flag and nothing else.
+//! Signals set a flag and nothing else, except while a line editor waits: it looks at no flag.
 
 use crate::cancel::Cancel;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -43,6 +43,36 @@ impl Signals {
             signal_hook::flag::register(signal, cancel.flag())?;
         }
         Ok(Signals { cancel, terminated })
+    }
+
+    /// A request to end the program ends it at once, with the terminal as it was, while the
+    /// returned flag is set: the session is on disk then, and background commands die with us.
+    ///
+    /// # Errors
+    /// When the system refuses a handler or a thread.
+    pub fn leave_at_prompt(&self) -> std::io::Result<Arc<AtomicBool>> {
+        let at_prompt = Arc::new(AtomicBool::new(false));
+        #[cfg(unix)]
+        {
+            let settings = super::terminal::Settings::save();
+            let ending = [SIGTERM, signal_hook::consts::SIGHUP];
+            let mut requests = signal_hook::iterator::Signals::new(ending)?;
+            let flag = at_prompt.clone();
+            let leave = move || {
+                for _ in requests.forever() {
+                    if flag.load(Ordering::SeqCst) {
+                        if let Some(settings) = &settings {
+                            settings.restore();
+                        }
+                        std::process::exit(super::exit::TERMINATED.into());
+                    }
+                }
+            };
+            std::thread::Builder::new()
+                .name("end requests".to_owned())
+                .spawn(leave)?;
+        }
+        Ok(at_prompt)
     }
 
     /// True after a request to end the program.

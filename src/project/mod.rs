@@ -55,6 +55,21 @@ fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
+/// A regular file as text, all of it.
+///
+/// # Errors
+/// Unreadable, no regular file, more than `most` bytes, or not UTF-8.
+pub fn read_whole(path: &Path, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    open_regular(path)?
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+}
+
 /// At most `most` bytes of a regular file as text, and whether that is all of it. Bytes that are
 /// not UTF-8 are replaced; a character that the bound cuts is left out.
 fn read_text(path: &Path, most: u64) -> io::Result<(String, bool)> {

@@ -26,8 +26,8 @@ pub struct ExecJson<W: Write> {
     metrics: Option<(Value, bool)>,
     /// Warnings from before the session, which must be the first line.
     early: Option<Vec<String>>,
-    /// The first failure to write: the reader is gone.
-    broken: bool,
+    /// Why a line could not be written: the first time.
+    trouble: Option<String>,
 }
 
 impl<W: Write> ExecJson<W> {
@@ -41,25 +41,20 @@ impl<W: Write> ExecJson<W> {
             window: 0,
             metrics: None,
             early: Some(Vec::new()),
-            broken: false,
+            trouble: None,
         }
     }
 
-    /// True when the reader went away.
-    pub fn is_broken(&self) -> bool {
-        self.broken
+    /// Why lines are missing, when some could not be written.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
     }
 
     fn line(&mut self, value: &Value) {
         let mut bytes = value.to_string().into_bytes();
         bytes.push(b'\n');
-        if self
-            .out
-            .write_all(&bytes)
-            .and_then(|()| self.out.flush())
-            .is_err()
-        {
-            self.broken = true;
+        if let Err(error) = self.out.write_all(&bytes).and_then(|()| self.out.flush()) {
+            self.trouble.get_or_insert(error.to_string());
         }
     }
 
@@ -304,7 +299,7 @@ fn change_fields(changes: &[FileChange], status: &str) -> Value {
                 ChangeKind::Delete => "delete",
                 ChangeKind::Update => "update",
             };
-            json!({"path": c.path, "kind": kind})
+            json!({"path": c.path.to_string_lossy(), "kind": kind})
         })
         .collect();
     list.sort_by_key(|c| c["path"].to_string());

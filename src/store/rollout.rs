@@ -276,11 +276,16 @@ pub fn find(home: &Home, wanted: &str) -> Result<Stored, StoreError> {
 /// read.
 pub fn last(home: &Home, cwd: Option<&Path>) -> Option<Stored> {
     let cwd = cwd.map(canonical);
+    // A folder whose name is not UTF-8 stands in the file with replacements.
+    let lossy = cwd
+        .as_ref()
+        .map(|cwd| PathBuf::from(cwd.to_string_lossy().into_owned()))
+        .unwrap_or_default();
     list(home).into_iter().find(|stored| match &cwd {
         None => true,
         Some(cwd) => first_record(&stored.path)
             .and_then(|r| Some(PathBuf::from(r.get("payload")?.get("cwd")?.as_str()?)))
-            .is_some_and(|began| canonical(&began) == *cwd),
+            .is_some_and(|began| canonical(&began) == *cwd || began == lossy),
     })
 }
 

@@ -40,6 +40,10 @@ impl Workbench {
 pub fn read(path: &Path) -> Result<Part, String> {
     let failed = |e: std::io::Error| format!("{} cannot be read: {e}", path.display());
     let mut bytes = Vec::new();
+    // Looked at before it is opened: opening a named pipe would wait for a writer.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
     File::open(path)
         .and_then(|f| f.take(LIMIT + 1).read_to_end(&mut bytes))
         .map_err(failed)?;

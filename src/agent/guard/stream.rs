@@ -25,6 +25,17 @@ pub enum Cut {
     TooLong,
 }
 
+impl Cut {
+    /// In words that hold for the person and for the model.
+    pub fn why(self) -> &'static str {
+        match self {
+            Cut::Call => "the reply wrote one call again and again",
+            Cut::Text => "the reply repeated itself",
+            Cut::TooLong => "the reply was far too long",
+        }
+    }
+}
+
 /// Watches one reply.
 pub struct StreamGuard<'t> {
     tools: &'t [ToolSpec],

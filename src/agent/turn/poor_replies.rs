@@ -82,13 +82,16 @@ impl Session {
             );
         }
         assistant.text = words::head(&assistant.text, KEPT).to_owned();
-        self.push_reply(assistant);
+        // What was cut may have been inside a call, which is gone then.
+        if !assistant.text.trim().is_empty() {
+            self.push_reply(assistant);
+        }
         let why = match cut {
-            Cut::TooLong => "Your reply was far too long, so it was cut.",
-            Cut::Call | Cut::Text => "You were repeating yourself, so your reply was cut.",
+            Cut::TooLong => "Your reply was far too long, so it was cut",
+            Cut::Call | Cut::Text => "You were repeating yourself, so your reply was cut",
         };
         let nudge = Notice::Nudge(format!(
-            "{why} Take the next step, or answer in a sentence."
+            "{why} and nothing in it was done. Take the next step, or answer in a sentence. If a file needs a long repetition, let a command write it."
         ));
         let items = self.harness.notice(&mut self.state, &nudge);
         self.push_all(items);

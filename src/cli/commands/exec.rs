@@ -14,12 +14,15 @@ use crate::cli::signals::Signals;
 use crate::cli::{Failure, exit, say, stdin};
 use crate::harnesses::Input;
 use crate::model::Part;
-use crate::project::git;
+use crate::project::{git, read_whole};
 use crate::serve::exec_json::ExecJson;
 use crate::tools::image;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+/// The most bytes of a schema file.
+const MOST_SCHEMA: u64 = 1 << 20;
 
 /// Runs a task, or a session in a terminal.
 ///
@@ -72,10 +75,13 @@ pub fn run(
     if options.json {
         let mut front = ExecJson::new(io::stdout());
         let code = once(&setup, options, task, &signals, &mut front, true)?;
-        if front.is_broken() {
-            return Err("standard output was closed before all events were written".into());
-        }
-        return Ok(code);
+        // The work was done all the same, but whoever reads the lines did not get them.
+        return match front.trouble() {
+            Some(why) if code == exit::OK => {
+                Err(format!("standard output cannot be written: {why}").into())
+            }
+            _ => Ok(code),
+        };
     }
     let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None)
         .with_status(Status::on(&io::stderr()));
@@ -209,7 +215,7 @@ fn converse(
     theme: Theme,
     show_reasoning: bool,
 ) -> Result<u8, Failure> {
-    let mut front = repl::front(theme, show_reasoning);
+    let mut front = repl::front(theme, show_reasoning, &signals.cancel);
     if !task.in_git {
         front.event(&Event::Note(
             "not a git repository: changes here cannot be taken back with git".into(),
@@ -267,7 +273,7 @@ fn read_images(options: &Options, front: &mut dyn Frontend) -> Vec<Part> {
 }
 
 fn read_schema(path: &Path) -> Result<serde_json::Value, String> {
-    let text = std::fs::read_to_string(path)
+    let text = read_whole(path, MOST_SCHEMA)
         .map_err(|e| format!("the schema {} cannot be read: {e}", path.display()))?;
     serde_json::from_str(&text)
         .map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))

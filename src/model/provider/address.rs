@@ -61,6 +61,10 @@ pub(in crate::model) fn normalise(
     if !matches!(scheme, "http" | "https") || uri.host()?.is_empty() || uri.query().is_some() {
         return None;
     }
+    let host_end = uri.authority()?.as_str().rsplit(['@', ']']).next()?;
+    if host_end.contains(':') && uri.port().is_none() {
+        return None;
+    }
     let root = server_root(url);
     let bare = matches!(uri.path(), "" | "/");
     Some(match wire {

@@ -1,0 +1,114 @@
+//! The terminal that a person types in, while no line editor reads it.
+
+use crate::cancel::Cancel;
+use std::io::{self, BufRead};
+
+/// One line, or `None` at the end of the input, when it cannot be read, or when `cancel` was set
+/// while waiting.
+pub fn line(cancel: &Cancel) -> Option<String> {
+    if !sys::wait_for_line(cancel) {
+        return None;
+    }
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line),
+    }
+}
+
+/// Throws away what was typed so far and not read yet: it is no answer to a question that was not
+/// there yet.
+pub fn forget_typed() {
+    sys::forget_typed();
+}
+
+/// The terminal's settings, to be put back when the program ends while a line editor has it.
+pub struct Settings(sys::Settings);
+
+impl Settings {
+    /// Those of now; `None` where standard input is no terminal.
+    pub fn save() -> Option<Self> {
+        sys::Settings::save().map(Settings)
+    }
+
+    /// Puts them back.
+    pub fn restore(&self) {
+        self.0.restore();
+    }
+}
+
+#[cfg(unix)]
+mod sys {
+    use crate::cancel::Cancel;
+    use std::mem::MaybeUninit;
+
+    /// How often the stop flag is looked at, in milliseconds.
+    const TICK: i32 = 50;
+
+    /// True when a line, or the end of the input, can be read without waiting.
+    pub fn wait_for_line(cancel: &Cancel) -> bool {
+        loop {
+            let mut input = libc::pollfd {
+                fd: libc::STDIN_FILENO,
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: `input` is one valid pollfd for the time of the call.
+            let ready = unsafe { libc::poll(&mut input, 1, TICK) };
+            if cancel.is_cancelled() {
+                return false;
+            }
+            // A signal ends the wait early, which is no failure; any other is the reader's to meet.
+            let interrupted =
+                std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+            if ready > 0 || ready < 0 && !interrupted {
+                return true;
+            }
+        }
+    }
+
+    pub fn forget_typed() {
+        // SAFETY: takes no pointers; on anything but a terminal it fails and does nothing.
+        unsafe { libc::tcflush(libc::STDIN_FILENO, libc::TCIFLUSH) };
+    }
+
+    pub struct Settings(libc::termios);
+
+    impl Settings {
+        pub fn save() -> Option<Self> {
+            let mut settings = MaybeUninit::uninit();
+            // SAFETY: `settings` has room for a termios, which a call that succeeds fills.
+            unsafe {
+                (libc::tcgetattr(libc::STDIN_FILENO, settings.as_mut_ptr()) == 0)
+                    .then(|| Settings(settings.assume_init()))
+            }
+        }
+
+        pub fn restore(&self) {
+            // SAFETY: the settings came from this very terminal.
+            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &self.0) };
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod sys {
+    use crate::cancel::Cancel;
+
+    /// Nothing but the read itself can wait for the console here.
+    pub fn wait_for_line(_: &Cancel) -> bool {
+        true
+    }
+
+    pub fn forget_typed() {}
+
+    pub struct Settings;
+
+    impl Settings {
+        pub fn save() -> Option<Self> {
+            None
+        }
+
+        pub fn restore(&self) {}
+    }
+}
