@@ -26,6 +26,15 @@ pub struct Connection {
     pub window: Window,
 }
 
+impl Connection {
+    /// True when the server says that the model is not in memory, or when it will be loaded again
+    /// for the window that is asked for.
+    pub fn is_cold(&self) -> bool {
+        let again = self.window.request.is_some() && self.info.loaded_window != self.window.request;
+        self.provider.local.is_some() && (!self.info.loaded || again)
+    }
+}
+
 /// Why a session cannot begin: one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError(pub String);
@@ -115,19 +124,8 @@ pub fn connect(
         }
         front.event(&Event::Note(format!("{model} was not made for tool calls, says {}; calls that it writes as text are understood", provider.name)));
     }
-    let need = if provider.wire == WireApi::Ollama {
-        NEED.0
-    } else {
-        NEED.1
-    };
     let info = with_room(&provider, info, config, cancel, front)?;
-    let window = local::window(
-        &provider,
-        Some(&info),
-        *config.model_context_window,
-        need,
-        local::free_memory(),
-    );
+    let window = window(config, &provider, &info);
     if let Some(notice) = &window.notice {
         front.event(&Event::Warning(notice.clone()));
     }
@@ -137,6 +135,39 @@ pub fn connect(
         info,
         window,
     })
+}
+
+/// The window that a session with this model would have.
+pub fn window(config: &Config, provider: &Provider, info: &ModelInfo) -> Window {
+    let need = if provider.wire == WireApi::Ollama {
+        NEED.0
+    } else {
+        NEED.1
+    };
+    local::window(
+        provider,
+        Some(info),
+        *config.model_context_window,
+        need,
+        local::free_memory(),
+    )
+}
+
+/// The window that a session would get, where LM Studio is asked to load the model for it.
+pub fn expected_window(config: &Config, provider: &Provider, info: &ModelInfo) -> Window {
+    let configured = *config.model_context_window;
+    match local::to_load(provider, info, configured, NEED.0, local::free_memory()) {
+        Some(tokens) => Window {
+            tokens,
+            source: format!("asked of {}", provider.name),
+            request: None,
+            notice: Some(format!(
+                "{} loads the model with a window of {tokens}, once",
+                provider.name
+            )),
+        },
+        None => window(config, provider, info),
+    }
 }
 
 /// Has LM Studio load the model with a larger window, where the one it has is too small. A person is
@@ -183,7 +214,7 @@ fn with_room(
 
 /// A model that was named: on this command line, in the resumed session, in the config. A resumed
 /// session's model belongs to its provider.
-fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
+pub(super) fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> Option<String> {
     let resumed = wish
         .resumed
         .as_ref()
@@ -229,7 +260,7 @@ pub fn resolve(
 }
 
 /// The provider: the named one, or the local server that answers.
-fn choose_provider(
+pub(super) fn choose_provider(
     config: &Config,
     wish: &Wish,
     cancel: &Cancel,

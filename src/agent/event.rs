@@ -1,7 +1,7 @@
 //! What happens, as every front end sees it.
 
 use crate::harnesses::CallError;
-use crate::model::{Timing, ToolCall, Usage};
+use crate::model::{Delta, Timing, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode};
 use crate::tools::action::{Action, Outcome, PlanStep};
 use std::path::PathBuf;
@@ -27,6 +27,9 @@ pub enum Event {
         /// The window in tokens.
         window: u32,
     },
+    /// What the model does now. Said when it changes, and about every second while it goes on.
+    /// While a tool runs, [`Event::Started`] and [`Event::Finished`] say so.
+    Phase(Phase),
     /// The server reads the prompt.
     Progress {
         /// Tokens read.
@@ -118,6 +121,43 @@ pub enum Event {
     },
     /// The turn is over.
     TurnDone(TurnEnd),
+}
+
+/// What a model does with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The server puts the model into memory.
+    Loading,
+    /// It reads the prompt.
+    Reading,
+    /// It thinks.
+    Thinking,
+    /// It writes text or a call.
+    Writing,
+}
+
+impl Phase {
+    /// What a piece of the stream says about it; `None`: nothing.
+    pub fn of(delta: &Delta) -> Option<Self> {
+        match delta {
+            Delta::Progress { .. } | Delta::Retry { .. } => Some(Phase::Reading),
+            Delta::Reasoning(_) => Some(Phase::Thinking),
+            Delta::Text(_) | Delta::CallStart { .. } | Delta::CallArguments { .. } => {
+                Some(Phase::Writing)
+            }
+            Delta::Waiting(_) => None,
+        }
+    }
+
+    /// In a few words, for a status line.
+    pub fn words(self) -> &'static str {
+        match self {
+            Phase::Loading => "loading the model",
+            Phase::Reading => "reading the prompt",
+            Phase::Thinking => "thinking",
+            Phase::Writing => "writing",
+        }
+    }
 }
 
 /// What a session is, for headers and status lines.

@@ -9,7 +9,7 @@ use super::session::{Parts, Session};
 use crate::cancel::Cancel;
 use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
-use crate::model::provider::LocalServer;
+use crate::model::provider::{LocalServer, Provider};
 use crate::model::{self, Sampling};
 use crate::project::{git, instructions, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
@@ -82,20 +82,14 @@ pub fn open(
         },
     };
     let connection = connect(config, &wish, cancel, front)?;
-    let harness = match named.or(own_harness(config, &connection.model).map_err(fail)?) {
+    let harness = match named {
         Some(harness) => harness,
-        None => {
-            let p = &connection.provider;
-            let id = harnesses::for_model(&connection.model, &p.id, &p.name, &p.base_url)
-                .unwrap_or(harnesses::GENERAL);
-            harnesses::by_id(id).unwrap_or(harnesses::ALL[0])
-        }
+        None => usual_harness(config, &connection.provider, &connection.model).map_err(fail)?,
     };
     let size = recorded
         .as_ref()
         .and_then(|r| Size::from_name(&r.harness_size))
-        .or_else(|| config.harness_size.as_deref().and_then(Size::from_name))
-        .unwrap_or_else(|| Size::for_window(connection.window.tokens));
+        .unwrap_or_else(|| size(config, connection.window.tokens));
     let facts = Facts {
         cwd: &cwd,
         policy: &policy,
@@ -328,7 +322,7 @@ fn is_flag(source: &Source) -> bool {
 }
 
 /// The harness that was named, on the command line, in the session or in the config.
-fn named_harness(
+pub(super) fn named_harness(
     config: &Config,
     recorded: Option<&TurnContext>,
 ) -> Result<Option<&'static dyn Harness>, String> {
@@ -374,6 +368,29 @@ pub fn known_harness(id: &str) -> Result<&'static dyn Harness, String> {
             known.join(", ")
         )
     })
+}
+
+/// The harness for a model when none was named: what the config has for it, else that of its family.
+///
+/// # Errors
+/// When the config names one that does not exist.
+pub fn usual_harness(
+    config: &Config,
+    provider: &Provider,
+    model: &str,
+) -> Result<&'static dyn Harness, String> {
+    if let Some(own) = own_harness(config, model)? {
+        return Ok(own);
+    }
+    let id = harnesses::for_model(model, &provider.id, &provider.name, &provider.base_url)
+        .unwrap_or(harnesses::GENERAL);
+    Ok(harnesses::by_id(id).unwrap_or(harnesses::ALL[0]))
+}
+
+/// The size of a harness in a new session with so large a window.
+pub(super) fn size(config: &Config, window: u32) -> Size {
+    let named = config.harness_size.as_deref().and_then(Size::from_name);
+    named.unwrap_or_else(|| Size::for_window(window))
 }
 
 fn store(

@@ -3,8 +3,9 @@
 use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::Connection;
-use super::event::{EndReason, Event, Frontend, SessionInfo, TurnEnd};
+use super::event::{EndReason, Event, Frontend, Phase, SessionInfo, TurnEnd};
 use super::guard::CallGuard;
+use super::metrics::Metrics;
 use super::record::{self, Memory, Restored, SandboxRecord, TurnContext};
 use super::reports::Reports;
 use super::tokens::{Counter, Size};
@@ -13,7 +14,7 @@ use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::local;
 use crate::model::provider::{LocalServer, Provider};
-use crate::model::{Assistant, Item, Request, Sampling, Usage};
+use crate::model::{Assistant, Item, Request, Sampling, Timing, Usage};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
@@ -42,6 +43,10 @@ pub struct Session {
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
     pub(super) repairs: u64,
+    /// The form of the latest call that was found in text.
+    pub(super) text_form: Option<&'static str>,
+    /// The server has to load the model before it can answer.
+    pub(super) is_cold: bool,
     pub(super) requests: u64,
     pub(super) steps: u64,
     pub(super) faults: u64,
@@ -133,6 +138,7 @@ impl Session {
             start.state.clone()
         };
         let connection = parts.connection;
+        let is_cold = connection.is_cold();
         let known = parts.learnt.get(&connection.model);
         let known = known.and_then(|entry| serde_json::from_value(entry).ok());
         let counter = Counter::new(fixed_size(&start), known);
@@ -180,6 +186,8 @@ impl Session {
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
             repairs: 0,
+            text_form: None,
+            is_cold,
             requests: 0,
             steps: 0,
             faults: 0,
@@ -420,8 +428,16 @@ impl Session {
         }
     }
 
-    /// What the server counted for one request.
-    pub(super) fn record_usage(&mut self, last: Usage) {
+    /// The phase in which the next request begins.
+    pub(super) fn first_phase(&self) -> Phase {
+        match self.is_cold {
+            true => Phase::Loading,
+            false => Phase::Reading,
+        }
+    }
+
+    /// What the server counted for one request, and how long it took.
+    pub(super) fn record_usage(&mut self, last: Usage, timing: &Timing) {
         let counts = |u: Usage| {
             json!({
                 "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0), "output_tokens": u.output,
@@ -431,6 +447,7 @@ impl Session {
         let info = json!({
             "total_token_usage": counts(self.usage), "last_token_usage": counts(last),
             "model_context_window": self.budget.window(),
+            "metrics": Metrics::new(last, timing, self.budget.window()),
         });
         self.record(&[record::line(
             "event_msg",
@@ -440,7 +457,7 @@ impl Session {
 }
 
 /// The size of everything before the first word of the user.
-fn fixed_size(start: &Start) -> Size {
+pub(super) fn fixed_size(start: &Start) -> Size {
     let tools = serde_json::to_string(&start.tools).unwrap_or_default();
     let opening = start.opening.iter().map(item_size).sum();
     Size::of(&start.system) + Size::of(&tools) + opening

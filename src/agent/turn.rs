@@ -3,7 +3,7 @@
 mod poor_replies;
 
 use super::approval::Verdict;
-use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::event::{Answer, EndReason, Event, Frontend, Phase, Question, TurnEnd};
 use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
@@ -17,10 +17,12 @@ use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply,
 use crate::sandbox::{Lift, Mode, Strength};
 use crate::tools::action::{Action, Outcome};
 use crate::words;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
 const REQUERIES: u32 = 3;
+/// How often a phase that goes on is said again.
+const SAY_PHASE: Duration = Duration::from_secs(1);
 
 /// Counters of one turn.
 #[derive(Default)]
@@ -134,7 +136,14 @@ impl Session {
         let limit = request.max_output_tokens;
         let mut guard = StreamGuard::new(request.tools, limit);
         let mut held = Holdback::new(!request.tools.is_empty());
+        let (mut phase, mut said) = (self.first_phase(), Instant::now());
+        front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
+            let now = Phase::of(&delta).unwrap_or(phase);
+            if now != phase || said.elapsed() >= SAY_PHASE {
+                (phase, said) = (now, Instant::now());
+                front.event(&Event::Phase(phase));
+            }
             let looping = guard.watch(&delta);
             show_delta(delta, &mut held, front);
             if looping.is_some() {
@@ -158,6 +167,7 @@ impl Session {
         }
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
+        self.is_cold = false;
         self.count(&reply, rest, front)?;
         p.overflows = 0;
         Ok(reply)
@@ -183,7 +193,7 @@ impl Session {
         if let Some(cached) = usage.cached {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
-        self.record_usage(usage);
+        self.record_usage(usage, &reply.timing);
         match self.reports.judge(&usage, rest, &self.budget) {
             Count::Uncached => return Ok(()),
             Count::Cut { read, sent } => return Err(ModelError::CutPrompt { read, sent }),
@@ -385,6 +395,7 @@ impl Session {
                     found.form
                 )));
                 self.repairs += 1;
+                self.text_form = Some(found.form);
                 reply.assistant.text = found.text;
                 if let Some(thinking) = found.reasoning {
                     reply.assistant.reasoning = vec![Reasoning {

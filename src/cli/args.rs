@@ -52,6 +52,8 @@ pub enum Command {
     HarnessBench,
     /// List models.
     Models,
+    /// Check that everything works.
+    Doctor,
     /// Run a command in the sandbox: the program and its arguments.
     Sandbox(Vec<OsString>),
 }

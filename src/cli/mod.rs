@@ -66,6 +66,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::HarnessShow(id) => commands::harness::show(id, options),
         Command::HarnessBench => commands::bench::run(options),
         Command::Models => commands::models::run(options),
+        Command::Doctor => commands::doctor::run(options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }
 }

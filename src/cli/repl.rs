@@ -1,6 +1,7 @@
 //! The interactive session: read, run a turn, repeat.
 
 use super::render::human::{self, Human};
+use super::render::status::Status;
 use super::render::{Theme, diff, sanitize::sanitize};
 use super::signals::Signals;
 use super::slash::{self, Done};
@@ -38,6 +39,7 @@ pub fn front(theme: Theme, show_reasoning: bool) -> Human<Stderr> {
         show_reasoning,
         Some(Box::new(ask)),
     )
+    .with_status(Status::on(&io::stderr()))
 }
 
 impl Repl<'_> {

@@ -15,6 +15,7 @@ mod side;
 mod tests;
 
 pub use classify::{classify, in_event, in_stream};
+pub use connect::proxy;
 pub use side::{get_json, post_json};
 
 use super::provider::Provider;
@@ -154,6 +155,7 @@ impl<'a> Call<'a> {
     fn attempt(&self, cancel: &Cancel, listener: &mut Listener) -> Result<Reply, Lost> {
         let started = Instant::now();
         listener.first_token = None;
+        listener.pieces = 0;
         let mut stage = Stage::Asked;
         let mut reply = self
             .receive(cancel, listener, &mut stage)
@@ -164,6 +166,7 @@ impl<'a> Call<'a> {
         let first = listener.first_token.map(|at| at.duration_since(started));
         reply.timing.first_token = first;
         reply.timing.total = started.elapsed();
+        reply.timing.pieces = listener.pieces;
         Ok(reply)
     }
 
@@ -303,6 +306,7 @@ struct Listener<'a> {
     /// When it was last told that nothing comes.
     told: Instant,
     first_token: Option<Instant>,
+    pieces: u32,
 }
 
 impl<'a> Listener<'a> {
@@ -313,6 +317,7 @@ impl<'a> Listener<'a> {
             heard: now,
             told: now,
             first_token: None,
+            pieces: 0,
         }
     }
 
@@ -325,6 +330,7 @@ impl<'a> Listener<'a> {
             _ => {
                 (self.heard, self.told) = (now, now);
                 self.first_token.get_or_insert(now);
+                self.pieces = self.pieces.saturating_add(1);
             }
         }
         (self.on)(delta)

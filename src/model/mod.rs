@@ -427,6 +427,8 @@ pub struct Timing {
     pub first_token: Option<Duration>,
     /// The whole request; ours.
     pub total: Duration,
+    /// The pieces of text, thinking or call that the reply came in; ours.
+    pub pieces: u32,
 }
 
 /// One complete reply.

@@ -16,7 +16,6 @@ pub(in crate::model) use address::normalise;
 pub use address::{
     host, is_local, is_loopback, needs_look_up, ollama_host, port, server_root, with_query,
 };
-#[cfg(target_os = "macos")]
 pub(in crate::model) use auth::output;
 
 /// The kinds of local server that are built in.

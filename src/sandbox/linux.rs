@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(super) use offline::restrict as offline;
-pub(super) use probe::tier;
+pub(super) use probe::{layers, tier};
 
 /// This program, opened at its start.
 static PROGRAM: OnceLock<File> = OnceLock::new();

@@ -39,6 +39,15 @@ pub(super) fn tier(_namespaces: bool) -> Result<(Tier, Option<String>), String> 
     Ok((Tier::Seatbelt, None))
 }
 
+/// The one mechanism of macOS.
+pub(super) fn layers() -> Result<Vec<super::Layer>, String> {
+    Ok(vec![super::Layer {
+        name: "Seatbelt",
+        works: tier(true).is_ok(),
+        version: None,
+    }])
+}
+
 /// Starts the helper for a command.
 pub(super) fn start(plan: Plan, run: &Run) -> Result<Running, String> {
     let program = PROGRAM.get().ok_or(

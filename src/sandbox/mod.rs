@@ -185,6 +185,25 @@ impl fmt::Display for SandboxError {
 
 impl std::error::Error for SandboxError {}
 
+/// One mechanism of the operating system that the fence is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// What the system calls it.
+    pub name: &'static str,
+    /// It works here.
+    pub works: bool,
+    /// Its version, where that matters.
+    pub version: Option<i32>,
+}
+
+/// The mechanisms of this system, found by trying them in a helper; empty where there is none.
+///
+/// # Errors
+/// Why they cannot be tried.
+pub fn layers() -> Result<Vec<Layer>, String> {
+    platform::layers()
+}
+
 /// The first argument that turns this program into the helper.
 const HELPER: &str = "__sandbox";
 

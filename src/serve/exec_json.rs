@@ -4,6 +4,7 @@
 //! additional keys, which strict readers pass over.
 
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
+use crate::agent::metrics::{Metrics, seconds};
 use crate::model::{Timing, Usage};
 use crate::tools::action::{
     Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus,
@@ -21,6 +22,8 @@ pub struct ExecJson<W: Write> {
     open: HashMap<u64, String>,
     plan: Option<(String, Vec<PlanStep>)>,
     window: u32,
+    /// The numbers of the latest request, and whether an item has told them.
+    metrics: Option<(Value, bool)>,
     /// Warnings from before the session, which must be the first line.
     early: Option<Vec<String>>,
     /// The first failure to write: the reader is gone.
@@ -36,6 +39,7 @@ impl<W: Write> ExecJson<W> {
             open: HashMap::new(),
             plan: None,
             window: 0,
+            metrics: None,
             early: Some(Vec::new()),
             broken: false,
         }
@@ -73,6 +77,12 @@ impl<W: Write> ExecJson<W> {
         if let Value::Object(fields) = fields {
             item.extend(fields);
         }
+        // A reply without text has its numbers at the first item of its calls.
+        let untold = self.metrics.as_mut().filter(|(_, told)| !told);
+        if let Some((metrics, told)) = untold.filter(|_| kind != "error") {
+            item.insert("metrics".into(), metrics.clone());
+            *told = true;
+        }
         self.line(&json!({"type": event, "item": item}));
     }
 
@@ -104,14 +114,13 @@ impl<W: Write> ExecJson<W> {
         if !reasoning.trim().is_empty() {
             self.completed("reasoning", json!({"text": reasoning}));
         }
-        if text.trim().is_empty() {
-            return;
-        }
-        let mut fields = json!({"text": text});
         if let Some(usage) = usage {
-            fields["metrics"] = metrics(usage, timing, self.window);
+            let metrics = json!(Metrics::new(usage, timing, self.window));
+            self.metrics = Some((metrics, false));
         }
-        self.completed("agent_message", fields);
+        if !text.trim().is_empty() {
+            self.completed("agent_message", json!({"text": text}));
+        }
     }
 
     fn started(&mut self, id: u64, action: &Action) {
@@ -205,11 +214,15 @@ impl<W: Write> ExecJson<W> {
             }
             None => {
                 let u = end.usage;
-                self.line(&json!({"type": "turn.completed", "usage": {
+                let mut line = json!({"type": "turn.completed", "usage": {
                     "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0),
                     "cache_write_input_tokens": u.cache_write, "output_tokens": u.output,
                     "reasoning_output_tokens": u.reasoning,
-                }, "requests": end.requests, "seconds": seconds(end.took)}));
+                }, "requests": end.requests, "seconds": seconds(end.took)});
+                if let Some((metrics, _)) = self.metrics.take() {
+                    line["metrics"] = metrics;
+                }
+                self.line(&line);
             }
         }
     }
@@ -257,6 +270,7 @@ impl<W: Write> Frontend for ExecJson<W> {
             Event::TurnDone(end) => self.turn_done(end),
             Event::Note(_)
             | Event::Requested { .. }
+            | Event::Phase(_)
             | Event::Progress { .. }
             | Event::Waiting(_)
             | Event::Text(_)
@@ -274,31 +288,6 @@ impl<W: Write> Frontend for ExecJson<W> {
     fn interactive(&self) -> bool {
         false
     }
-}
-
-fn metrics(usage: Usage, timing: &Timing, window: u32) -> Value {
-    let rate = |tokens: u64, time: Option<std::time::Duration>| {
-        time.filter(|t| !t.is_zero())
-            .map(|t| (tokens as f64 / t.as_secs_f64() * 10.0).round() / 10.0)
-    };
-    let writing = timing.output.or_else(|| {
-        timing
-            .first_token
-            .map(|first| timing.total.saturating_sub(first))
-    });
-    json!({
-        "prompt_tokens": usage.input, "cached_tokens": usage.cached, "output_tokens": usage.output,
-        "context_window": window,
-        "context_percent": (usage.input + usage.output) * 100 / u64::from(window.max(1)),
-        "seconds_to_first_token": timing.first_token.map(seconds),
-        "output_tokens_per_second": rate(usage.output, writing),
-        "prompt_tokens_per_second": rate(usage.input.saturating_sub(usage.cached.unwrap_or(0)), timing.prompt),
-        "seconds": seconds(timing.total),
-    })
-}
-
-fn seconds(time: std::time::Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
 fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) -> Value {

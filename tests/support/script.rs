@@ -22,6 +22,8 @@ pub struct Step {
     pub delay: Duration,
     /// Report these numbers: prompt, cached, output.
     pub usage: Option<(u64, u64, u64)>,
+    /// The text is made from the request.
+    pub answer: Option<fn(&Value) -> String>,
 }
 
 /// One tool call.
@@ -46,6 +48,14 @@ pub enum Deed {
 pub fn say(text: &str) -> Step {
     Step {
         text: text.into(),
+        ..Step::default()
+    }
+}
+
+/// The model answers with something that it read in the request.
+pub fn answer(from: fn(&Value) -> String) -> Step {
+    Step {
+        answer: Some(from),
         ..Step::default()
     }
 }

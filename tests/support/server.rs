@@ -14,6 +14,8 @@ pub enum Kind {
     Ollama,
     /// An Ollama whose model cannot call tools.
     OllamaWithoutTools,
+    /// An Ollama with several models, of which one is elsewhere; see [`several`].
+    OllamaWithSeveral,
     LlamaServer,
     Vllm,
     /// LM Studio 0.4: the model is loaded with the window of the server, and again when asked.
@@ -166,6 +168,10 @@ impl Server {
         let model = json!({"id": "mock", "object": "model", "owned_by": "mock"});
         let (kind, tools) = match self.kind {
             Kind::OllamaWithoutTools => (Kind::Ollama, json!(["completion"])),
+            Kind::OllamaWithSeveral => match several(path, body) {
+                Some(answer) => return (200, answer),
+                None => (Kind::Ollama, json!(["completion", "tools"])),
+            },
             kind => (kind, json!(["completion", "tools"])),
         };
         match (kind, path) {
@@ -272,7 +278,10 @@ impl Server {
             return plain(stream, *status, body);
         }
         let tools = strict::tools(&body);
-        let (text, calls) = step.resolve(&tools);
+        let (mut text, calls) = step.resolve(&tools);
+        if let Some(answer) = step.answer {
+            text.push_str(&answer(&body));
+        }
         let usage = step
             .usage
             .unwrap_or((bytes as u64 / 4, cached.min(bytes as u64 / 4), 10));
@@ -327,6 +336,44 @@ impl Server {
             }
         }
         false
+    }
+}
+
+/// What an Ollama says that has a loaded model of its own `num_ctx`, one that is too large for any
+/// machine, one without tools, one elsewhere, and one for embeddings.
+fn several(path: &str, body: &Value) -> Option<Value> {
+    let facts = |layers: u64| {
+        json!({"general.architecture": "x", "x.context_length": 262_144, "x.block_count": layers,
+            "x.attention.head_count": 32, "x.attention.head_count_kv": 4, "x.embedding_length": 4096,
+            "x.attention.key_length": 128, "x.attention.value_length": 128})
+    };
+    let shown = |tools: bool, layers: u64, parameters: &str| {
+        let list = if tools {
+            json!(["completion", "tools"])
+        } else {
+            json!(["completion"])
+        };
+        json!({"capabilities": list, "details": {"family": "x", "parameter_size": "7.6B", "quantization_level": "Q4_K_M"},
+            "model_info": facts(layers), "parameters": parameters})
+    };
+    match path {
+        "/api/tags" => Some(json!({"models": [
+            {"name": "huge:1t", "size": 9_000_000_000_000_000u64, "details": {"quantization_level": "Q8_0"}},
+            {"name": "far:480b-cloud", "size": 384, "remote_host": "https://ollama.com:443", "capabilities": ["completion", "tools"]},
+            {"name": "plain:1b", "size": 1_000_000u64, "details": {"quantization_level": "Q4_0"}},
+            {"name": "coder:7b", "size": 4_700_000_000u64, "details": {"quantization_level": "Q4_K_M"}},
+            {"name": "embed:1b", "size": 1_000u64, "capabilities": ["embedding"], "details": {"context_length": 2048}},
+        ]})),
+        "/api/ps" => Some(json!({"models": [
+            {"name": "coder:7b", "model": "coder:7b", "context_length": 32_768, "size": 100, "size_vram": 60},
+        ]})),
+        "/api/show" => match body["model"].as_str()? {
+            "coder:7b" => Some(shown(true, 28, "num_ctx 32768\nstop \"<end>\"")),
+            "huge:1t" => Some(shown(true, 100, "")),
+            "plain:1b" => Some(shown(false, 16, "")),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -240,7 +240,7 @@ impl Line {
         }
         let resumes = matches!(verb, Verb::Resume | Verb::ExecResume);
         let most = match verb {
-            Verb::HarnessList | Verb::HarnessBench | Verb::Models => 0,
+            Verb::HarnessList | Verb::HarnessBench | Verb::Models | Verb::Doctor => 0,
             Verb::Resume | Verb::ExecResume if !self.options.last => 2,
             Verb::Help => usize::MAX,
             _ => 1,
@@ -282,6 +282,7 @@ impl Line {
             },
             Verb::HarnessBench => Command::HarnessBench,
             Verb::Models => Command::Models,
+            Verb::Doctor => Command::Doctor,
             Verb::Help | Verb::Sandbox => Command::Help(help_topic(&own)?),
         })
     }

@@ -27,6 +27,8 @@ pub enum Verb {
     HarnessBench,
     /// `models`
     Models,
+    /// `doctor`
+    Doctor,
     /// `sandbox`
     Sandbox,
     /// `help`
@@ -94,6 +96,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter models --local-provider lmstudio"],
     },
     Subcommand {
+        verb: Verb::Doctor, words: &["doctor"], alias: None, usage: "",
+        doc: "Check server, model and sandbox, and try one tool call",
+        examples: &["interpreter doctor --oss", "interpreter doctor --harness minimal --json"],
+    },
+    Subcommand {
         verb: Verb::Sandbox, words: &["sandbox"], alias: None, usage: "-- COMMAND [ARG]...",
         doc: "Run a command inside the sandbox",
         examples: &["interpreter sandbox -s read-only -- touch x"],
@@ -152,6 +159,7 @@ const EVERY: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    Doctor,
     Sandbox,
 ];
 const EVERY_AND_HELP: &[Verb] = &[
@@ -163,6 +171,7 @@ const EVERY_AND_HELP: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    Doctor,
     Sandbox,
     Help,
 ];
@@ -178,11 +187,29 @@ const MODELS: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    Doctor,
 ];
-const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Sandbox];
-const SHAPED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessShow, HarnessBench];
-const HARNESSED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessBench];
-const JSON: &[Verb] = &[Exec, ExecResume, HarnessShow, HarnessBench];
+const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor, Sandbox];
+const SHAPED: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    Resume,
+    HarnessShow,
+    HarnessBench,
+    Doctor,
+];
+const HARNESSED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessBench, Doctor];
+const ASKING: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor];
+const JSON: &[Verb] = &[
+    Exec,
+    ExecResume,
+    HarnessList,
+    HarnessShow,
+    HarnessBench,
+    Models,
+    Doctor,
+];
 
 /// The most runs of `harness bench`.
 const MOST_RUNS: u32 = 1000;
@@ -205,7 +232,7 @@ pub const FLAGS: &[Flag] = &[
         }) },
     Flag { long: &["offline"], short: None, value: "", doc: "Local servers only, held by the kernel", on: EVERY,
         take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
-    Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: TASKS,
+    Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: ASKING,
         take: Take::Switch(|o| o.chat_completions = true) },
     Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate; else by family (bench: A,B)", on: HARNESSED,
         take: Take::Key("harness") },

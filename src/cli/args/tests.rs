@@ -20,7 +20,7 @@ fn task(words: &str) -> Prompt {
 
 #[test]
 fn what_each_line_asks_for() {
-    let cases: [(&str, Command); 25] = [
+    let cases: [(&str, Command); 26] = [
         ("", Command::Run(Prompt::Absent)),
         ("fix", Command::Run(task("fix"))),
         ("-", Command::Run(Prompt::Stdin)),
@@ -87,7 +87,8 @@ fn what_each_line_asks_for() {
             "harness bench --runs 2 --task a,b --save",
             Command::HarnessBench,
         ),
-        ("models --oss", Command::Models),
+        ("models --oss --json", Command::Models),
+        ("doctor --harness minimal --json", Command::Doctor),
         (
             "sandbox -s read-only -- ls -l --json",
             Command::Sandbox(vec!["ls".into(), "-l".into(), "--json".into()]),
@@ -345,8 +346,8 @@ fn mistakes_name_the_nearest_right_thing() {
         ("resume --last a b", "\"b\" is one word too many"),
         ("models x", "`interpreter models` takes nothing but flags"),
         (
-            "models --json",
-            "--json has no meaning for `interpreter models`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness show, interpreter harness bench",
+            "sandbox --json -- ls",
+            "--json has no meaning for `interpreter sandbox`; it belongs to: interpreter exec, interpreter exec resume, interpreter harness list, interpreter harness show, interpreter harness bench, interpreter models, interpreter doctor",
         ),
         ("sandbox", "sandbox needs a command to run"),
         ("exec resume", "needs the id of a session, or --last"),

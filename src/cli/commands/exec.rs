@@ -8,6 +8,7 @@ use crate::cli::args::{self, Options, Prompt};
 use crate::cli::render::Theme;
 use crate::cli::render::human::Human;
 use crate::cli::render::sanitize::sanitize;
+use crate::cli::render::status::Status;
 use crate::cli::repl::{self, Repl};
 use crate::cli::signals::Signals;
 use crate::cli::{Failure, exit, say, stdin};
@@ -76,7 +77,8 @@ pub fn run(
         }
         return Ok(code);
     }
-    let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None);
+    let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None)
+        .with_status(Status::on(&io::stderr()));
     once(&setup, options, task, &signals, &mut front, false)
 }
 

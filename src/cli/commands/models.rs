@@ -1,122 +1,282 @@
 //! `interpreter models`: what the local servers have.
 
 use super::session::Setup;
-use crate::agent::connect::{named_provider, resolve};
+use crate::agent::{connect, open};
 use crate::cancel::Cancel;
 use crate::cli::args::Options;
 use crate::cli::render::human::thousands;
-use crate::cli::render::sanitize::one_line;
-use crate::cli::{Failure, say};
+use crate::cli::render::sanitize::{one_line, sanitize};
+use crate::cli::{Failure, exit, say};
+use crate::config::Config;
 use crate::harnesses;
-use crate::model::local::{self, ModelInfo};
-use crate::model::provider::{LocalServer, Provider};
+use crate::model::local::{self, Fit, ModelInfo, Room, Window};
+use crate::model::provider::{LocalServer, Provider, is_loopback};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::thread;
 
-/// Lists the models of the named provider, or of every local server that answers.
+/// A model with what a session would make of it.
+struct Row {
+    provider: Provider,
+    info: ModelInfo,
+    window: Window,
+    fit: Option<(u64, Fit)>,
+    harness: &'static str,
+}
+
+/// Lists the models of the named provider, or of every local server that answers. A server that
+/// fails is said on standard error and does not hide the others.
 ///
 /// # Errors
-/// One sentence when no server answers.
+/// One sentence when no server answers, or none of them has a list.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let mut setup = Setup::load(options)?;
     setup.hold_offline(None)?;
     let cancel = Cancel::new();
-    let named = named_provider(&setup.config, None);
-    let resolve = |id: &str| resolve(id, &setup.config, options.chat_completions);
-    let providers: Vec<Provider> = match named {
-        Some(id) => vec![local::recognise(resolve(&id)?, &cancel)],
-        None => {
-            let candidates: Vec<Provider> = LocalServer::ALL
-                .iter()
-                .filter_map(|s| resolve(s.id()).ok())
-                .collect();
-            local::detect(&candidates, &cancel)
-                .iter()
-                .filter_map(|f| local::adopt(&candidates, f, options.chat_completions))
-                .collect()
-        }
-    };
+    let providers = providers(&setup.config, options.chat_completions, &cancel)?;
     if providers.is_empty() {
         return Err("no local model server answers: not Ollama (11434), LM Studio (1234), llama-server (8080) nor vLLM (8000); start one, for example `ollama serve`".into());
     }
-    let mut rows = Vec::new();
-    for provider in providers {
-        for model in local::models(&provider, &cancel)? {
-            rows.push((provider.clone(), model));
+    let lists = all(&providers, &cancel);
+    let room = local::room();
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    for (provider, list) in providers.into_iter().zip(lists) {
+        match list {
+            Ok(models) => rows.extend(
+                models
+                    .into_iter()
+                    .map(|info| Row::new(&setup.config, &provider, info, room)),
+            ),
+            Err(why) => failures.push((provider, why)),
         }
     }
-    if options.json {
-        let list: Vec<Value> = rows.iter().map(|(p, m)| as_json(p, m)).collect();
-        return say(&format!("{}\n", json!(list)));
+    sort(&mut rows);
+    for (provider, why) in &failures {
+        let line = format!("interpreter: {}: {why}", provider.name);
+        let _ = writeln!(io::stderr(), "{}", sanitize(&line));
     }
-    say(&table(&rows))
-}
-
-fn harness(provider: &Provider, model: &ModelInfo) -> &'static str {
-    harnesses::for_model(&model.id, &provider.id, &provider.name, &provider.base_url)
-        .unwrap_or(harnesses::GENERAL)
-}
-
-fn as_json(provider: &Provider, model: &ModelInfo) -> Value {
-    json!({
-        "provider": provider.id, "model": model.id, "bytes": model.bytes, "parameters": model.parameters,
-        "quantization": model.quantization, "trained_window": model.trained_window, "loaded_window": model.loaded_window,
-        "loaded": model.loaded, "tools": model.tools, "thinking": model.thinking, "vision": model.vision,
-        "cloud": model.cloud, "generates": model.generates, "harness": harness(provider, model),
+    if options.json {
+        let models: Vec<Value> = rows.iter().map(Row::as_json).collect();
+        let failed: Vec<Value> = failures
+            .iter()
+            .map(|(p, why)| json!({"provider": p.id, "url": p.base_url, "error": why}))
+            .collect();
+        say(&format!(
+            "{}\n",
+            json!({"models": models, "failures": failed})
+        ))?;
+    } else if !rows.is_empty() {
+        say(&table(&rows))?;
+    }
+    Ok(match rows.is_empty() && !failures.is_empty() {
+        true => exit::FAILED,
+        false => exit::OK,
     })
 }
 
-fn table(rows: &[(Provider, ModelInfo)]) -> String {
-    let known = |b: Option<bool>| b.map_or("?", |b| if b { "yes" } else { "no" }).to_owned();
-    let window = |m: &ModelInfo| match (m.loaded_window, m.trained_window) {
-        (Some(l), Some(t)) => format!("{} of {}", thousands(l.into()), thousands(t.into())),
-        (Some(n), None) | (None, Some(n)) => thousands(n.into()),
-        (None, None) => "?".into(),
-    };
-    let size = |m: &ModelInfo| {
-        m.bytes
-            .map_or_else(|| "?".into(), |b| format!("{:.1} GB", b as f64 / 1e9))
-    };
-    let head = [
-        "MODEL", "SERVER", "SIZE", "WINDOW", "TOOLS", "STATE", "HARNESS",
-    ]
-    .map(String::from);
-    let mut lines = vec![head];
-    for (p, m) in rows.iter().filter(|(_, m)| m.generates) {
-        let state = if m.cloud {
-            "remote"
-        } else if m.loaded {
-            "loaded"
-        } else {
-            ""
-        };
-        lines.push([
-            one_line(&m.id),
-            p.name.clone(),
-            size(m),
-            window(m),
-            known(m.tools),
-            state.into(),
-            harness(p, m).into(),
-        ]);
+/// The named provider, or every local server that answers.
+fn providers(
+    config: &Config,
+    chat_completions: bool,
+    cancel: &Cancel,
+) -> Result<Vec<Provider>, Failure> {
+    let resolve = |id: &str| connect::resolve(id, config, chat_completions);
+    if let Some(id) = connect::named_provider(config, None) {
+        return Ok(vec![local::recognise(resolve(&id)?, cancel)]);
     }
-    let widths: Vec<usize> = (0..7)
-        .map(|c| {
-            lines
-                .iter()
-                .map(|l| l[c].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let row = |l: &[String; 7]| {
-        l.iter()
-            .zip(&widths)
-            .map(|(t, w)| format!("{t:w$}"))
-            .collect::<Vec<_>>()
-            .join("  ")
-    };
-    lines
+    let candidates: Vec<Provider> = LocalServer::ALL
         .iter()
-        .map(|l| format!("{}\n", row(l).trim_end()))
-        .collect()
+        .filter_map(|s| resolve(s.id()).ok())
+        .collect();
+    Ok(local::detect(&candidates, cancel)
+        .iter()
+        .filter_map(|f| local::adopt(&candidates, f, chat_completions))
+        .collect())
+}
+
+/// The lists of all servers, asked at the same time.
+fn all(providers: &[Provider], cancel: &Cancel) -> Vec<Result<Vec<ModelInfo>, String>> {
+    thread::scope(|s| {
+        let threads: Vec<_> = providers
+            .iter()
+            .map(|p| s.spawn(move || local::models(p, cancel).map_err(|e| e.to_string())))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| {
+                t.join()
+                    .unwrap_or_else(|_| Err("its list cannot be read".into()))
+            })
+            .collect()
+    })
+}
+
+/// What can be used now comes first: loaded, then those that call tools and fit, then by name;
+/// remote ones last.
+fn sort(rows: &mut [Row]) {
+    rows.sort_by_key(|row| {
+        let info = &row.info;
+        let fits = !matches!(row.fit, Some((_, Fit::No)));
+        let merit = Reverse((
+            info.generates,
+            !info.cloud,
+            info.loaded,
+            info.tools == Some(true),
+            fits,
+        ));
+        (merit, info.id.to_lowercase())
+    });
+}
+
+impl Row {
+    fn new(config: &Config, provider: &Provider, info: ModelInfo, room: Room) -> Self {
+        let window = connect::expected_window(config, provider, &info);
+        let harness = open::usual_harness(config, provider, &info.id);
+        let here = is_loopback(&provider.base_url) && !info.cloud;
+        Row {
+            fit: here
+                .then(|| local::fit(&info, window.tokens, room))
+                .flatten(),
+            provider: provider.clone(),
+            harness: harness.map_or(harnesses::GENERAL, |h| h.id()),
+            window,
+            info,
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        let m = &self.info;
+        json!({
+            "provider": self.provider.id, "server": self.provider.name, "url": self.provider.base_url,
+            "model": m.id, "bytes": m.bytes, "parameters": m.parameters, "quantization": m.quantization,
+            "trained_window": m.trained_window, "configured_window": m.configured_window,
+            "loaded_window": m.loaded_window, "window": self.window.tokens, "window_source": self.window.source,
+            "loaded": m.loaded, "tools": m.tools, "thinking": m.thinking, "vision": m.vision,
+            "cloud": m.cloud, "generates": m.generates,
+            "fits": self.fit.map(|(_, fit)| fit != Fit::No), "fits_in": self.fit.map(|(_, fit)| fit.words()),
+            "need_bytes": self.fit.map(|(need, _)| need), "harness": self.harness,
+        })
+    }
+
+    /// The columns of the table, in the order of [`HEAD`].
+    fn cells(&self) -> [String; 9] {
+        let m = &self.info;
+        let unknown = || "?".to_owned();
+        let known = |b: Option<bool>| b.map_or("?", |b| if b { "yes" } else { "no" }).to_owned();
+        let window = match (m.loaded_window, m.trained_window) {
+            (Some(l), Some(t)) => format!("{} of {}", thousands(l.into()), thousands(t.into())),
+            (Some(n), None) | (None, Some(n)) => thousands(n.into()),
+            (None, None) => unknown(),
+        };
+        let state = match (m.cloud, m.loaded) {
+            (true, _) => "remote",
+            (false, true) => "loaded",
+            (false, false) => "",
+        };
+        [
+            one_line(&m.id),
+            one_line(&self.provider.name),
+            m.bytes
+                .map_or_else(unknown, |b| format!("{:.1} GB", b as f64 / 1e9)),
+            m.quantization.as_deref().map_or_else(unknown, one_line),
+            window,
+            known(m.tools),
+            self.fit
+                .map_or_else(unknown, |(_, fit)| fit.words().to_owned()),
+            state.into(),
+            self.harness.into(),
+        ]
+    }
+}
+
+const HEAD: [&str; 9] = [
+    "MODEL", "SERVER", "SIZE", "QUANT", "WINDOW", "TOOLS", "FITS", "STATE", "HARNESS",
+];
+
+fn table(rows: &[Row]) -> String {
+    let models = rows.iter().filter(|r| r.info.generates).map(Row::cells);
+    let lines: Vec<[String; 9]> = std::iter::once(HEAD.map(String::from))
+        .chain(models)
+        .collect();
+    let width = |column: usize| {
+        let cells = lines.iter().map(|l| l[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let row = |line: &[String; 9]| {
+        let cells = line
+            .iter()
+            .zip(&widths)
+            .map(|(text, w)| format!("{text:w$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    lines.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::WireApi;
+
+    fn row(id: &str, change: impl FnOnce(&mut ModelInfo)) -> Row {
+        let mut info = ModelInfo {
+            id: id.into(),
+            generates: true,
+            tools: Some(true),
+            ..Default::default()
+        };
+        change(&mut info);
+        Row {
+            provider: Provider {
+                id: "ollama".into(),
+                name: "Ollama".into(),
+                base_url: "http://127.0.0.1:11434".into(),
+                wire: WireApi::Ollama,
+                local: Some(LocalServer::Ollama),
+                headers: Vec::new(),
+                query: Vec::new(),
+                request_retries: 0,
+                stream_retries: 0,
+                idle_limit: None,
+                extra_body: Default::default(),
+            },
+            window: Window {
+                tokens: 32_768,
+                source: String::new(),
+                request: None,
+                notice: None,
+            },
+            fit: None,
+            harness: harnesses::GENERAL,
+            info,
+        }
+    }
+
+    #[test]
+    fn what_can_be_used_now_comes_first() {
+        let mut rows = [
+            row("z-cloud", |m| m.cloud = true),
+            row("b", |_| ()),
+            row("a-without", |m| m.tools = Some(false)),
+            row("y", |m| m.loaded = true),
+            row("A", |_| ()),
+            row("embed", |m| m.generates = false),
+        ];
+        sort(&mut rows);
+        let ids: Vec<_> = rows.iter().map(|r| r.info.id.as_str()).collect();
+        assert_eq!(ids, ["y", "A", "b", "a-without", "z-cloud", "embed"]);
+        let text = table(&rows);
+        assert!(
+            text.lines()
+                .any(|l| l.contains("z-cloud") && l.contains("remote"))
+        );
+        assert!(!text.contains("embed"), "{text}");
+    }
+
+    #[test]
+    fn names_of_a_server_are_data() {
+        let text = table(&[row("\x1b[31mred", |m| m.quantization = Some("\x07".into()))]);
+        assert!(!text.contains(['\x1b', '\x07']), "{text}");
+    }
 }

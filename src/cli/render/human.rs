@@ -1,8 +1,11 @@
 //! What a person sees while it works: one line a tool call, text as it comes, a summary at the end.
 
+use super::progress::{Progress, numbers};
 use super::sanitize::{one_line, sanitize};
+use super::status::Status;
 use super::{Theme, diff};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
+use crate::agent::metrics::Metrics;
 use crate::sandbox::{Mode, Strength};
 use crate::tools::action::{Action, Outcome, PlanStep, ShellStatus, StepStatus};
 use std::io::Write;
@@ -30,6 +33,12 @@ pub struct Human<W: Write> {
     /// The cursor stands behind streamed text.
     in_text: bool,
     in_reasoning: bool,
+    status: Status,
+    /// The request under way.
+    progress: Option<Progress>,
+    /// The numbers of the latest request.
+    metrics: Option<Metrics>,
+    window: u32,
 }
 
 impl<W: Write> Human<W> {
@@ -44,7 +53,17 @@ impl<W: Write> Human<W> {
             pending: String::new(),
             in_text: false,
             in_reasoning: false,
+            status: Status::default(),
+            progress: None,
+            metrics: None,
+            window: 0,
         }
+    }
+
+    /// With a status line.
+    pub fn with_status(mut self, status: Status) -> Self {
+        self.status = status;
+        self
     }
 
     /// One line. A reader that went away is no reason to stop the work.
@@ -54,6 +73,7 @@ impl<W: Write> Human<W> {
     }
 
     fn end_text(&mut self) {
+        self.status.clear(&mut self.out);
         if self.in_text || self.in_reasoning {
             let _ = writeln!(self.out);
             self.in_text = false;
@@ -61,8 +81,19 @@ impl<W: Write> Human<W> {
         }
     }
 
+    /// Shows what the model does now, unless its words are being shown.
+    fn show_status(&mut self) {
+        if let Some(progress) = self.progress.as_ref().filter(|_| self.status.is_on())
+            && !self.in_text
+            && !self.in_reasoning
+        {
+            self.status.show(&mut self.out, &progress.line());
+        }
+    }
+
     fn session(&mut self, info: &SessionInfo) {
         let t = self.theme;
+        self.window = info.window.0;
         let verb = if info.resumed {
             "resumed"
         } else {
@@ -105,6 +136,7 @@ impl<W: Write> Human<W> {
             text.trim_start_matches('\n')
         };
         if !text.is_empty() {
+            self.status.clear(&mut self.out);
             let _ = write!(self.out, "{}", sanitize(text));
             let _ = self.out.flush();
             self.in_text = true;
@@ -118,6 +150,7 @@ impl<W: Write> Human<W> {
         if self.in_text {
             self.end_text();
         }
+        self.status.clear(&mut self.out);
         let _ = write!(self.out, "{}", self.theme.dim.paint(sanitize(text)));
         let _ = self.out.flush();
         self.in_reasoning = true;
@@ -166,6 +199,7 @@ impl<W: Write> Human<W> {
                         String::new()
                     };
                     let text = format!("{name}{}", diff::diff(before, after, &t));
+                    self.end_text();
                     let _ = write!(self.out, "{text}");
                 }
             }
@@ -265,6 +299,10 @@ impl<W: Write> Human<W> {
         );
         let text = t.dim.paint(text).to_string();
         self.line(text);
+        if let Some(metrics) = self.metrics.take() {
+            let text = t.dim.paint(numbers(&metrics)).to_string();
+            self.line(text);
+        }
     }
 }
 
@@ -281,22 +319,29 @@ impl<W: Write> Frontend for Human<W> {
                 let text = t.dim.paint(sanitize(text)).to_string();
                 self.line(text);
             }
+            Event::Requested { tokens, window, .. } => {
+                self.progress = Some(Progress::new(*tokens, *window));
+            }
+            Event::Phase(phase) => {
+                if let Some(progress) = &mut self.progress {
+                    progress.enter(*phase);
+                }
+                self.show_status();
+            }
+            Event::Waiting(_) if self.status.is_on() => self.show_status(),
             Event::Waiting(time) => self.line(
                 t.dim
                     .paint(format!("waiting for the model, {} s", time.as_secs()))
                     .to_string(),
             ),
-            Event::Progress { processed, total } if processed == total => {}
             Event::Progress { processed, total } => {
-                let percent = processed * 100 / (*total).max(1);
-                self.line(
-                    t.dim
-                        .paint(format!(
-                            "reading the prompt: {percent} % of {} tokens",
-                            thousands(*total)
-                        ))
-                        .to_string(),
-                );
+                let progress = self.progress.as_mut();
+                let line = progress.and_then(|p| p.read(*processed, *total));
+                if self.status.is_on() {
+                    self.show_status();
+                } else if let Some(line) = line {
+                    self.line(t.dim.paint(line).to_string());
+                }
             }
             Event::Retry { attempt, of, why } => {
                 self.end_text();
@@ -309,9 +354,16 @@ impl<W: Write> Frontend for Human<W> {
             }
             Event::Text(text) => self.streamed(text),
             Event::Reasoning(text) => self.reasoning(text),
-            Event::Replied { text, .. } => {
+            Event::Replied {
+                text,
+                usage,
+                timing,
+                ..
+            } => {
                 self.flush_pending();
                 self.end_text();
+                self.progress = None;
+                self.metrics = usage.map(|u| Metrics::new(u, timing, self.window));
                 self.pending = text.clone();
             }
             Event::BadCall { error, .. } => {
@@ -362,7 +414,7 @@ impl<W: Write> Frontend for Human<W> {
                 self.line(t.warn.paint(text).to_string());
             }
             Event::TurnDone(end) => self.turn_done(end),
-            Event::TurnStarted | Event::Requested { .. } | Event::Output { .. } => {}
+            Event::TurnStarted | Event::Output { .. } => {}
         }
     }
 

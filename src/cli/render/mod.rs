@@ -2,7 +2,9 @@
 
 pub mod diff;
 pub mod human;
+pub mod progress;
 pub mod sanitize;
+pub mod status;
 
 use nu_ansi_term::{Color, Style};
 use std::io::IsTerminal;

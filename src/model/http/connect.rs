@@ -37,6 +37,14 @@ pub(super) fn agent(url: &str, local: bool, limit: Option<Duration>) -> Agent {
     )
 }
 
+/// The proxy of the environment that requests to `url` go through, as `host:port`; none for a
+/// server on this machine or network.
+pub fn proxy(url: &str, local: bool) -> Option<String> {
+    let agent = agent(url, local, None);
+    let proxy = agent.config().proxy()?;
+    Some(format!("{}:{}", proxy.host(), proxy.port()))
+}
+
 /// The host of `url` in lower case, without the brackets of an IPv6 address; empty when `url` is none.
 fn host(url: &str) -> String {
     let uri = url.parse::<Uri>().ok();

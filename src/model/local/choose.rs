@@ -107,15 +107,20 @@ pub fn check<'a>(
     Ok(info)
 }
 
+/// The command that gets a model onto a server.
+pub fn install_command(server: LocalServer, model: &str) -> String {
+    match server {
+        LocalServer::Ollama => format!("ollama pull {model}"),
+        LocalServer::LmStudio => format!("lms get {model}"),
+        LocalServer::LlamaServer => format!("llama-server --jinja -hf {model}"),
+        LocalServer::Vllm => format!("vllm serve {model}"),
+    }
+}
+
 /// What to do about a model that is not there.
 fn missing(models: &[ModelInfo], wanted: &str, server: Option<LocalServer>) -> String {
     let get = match server {
-        Some(LocalServer::Ollama) => format!("run `ollama pull {wanted}`"),
-        Some(LocalServer::LmStudio) => format!("run `lms get {wanted}`"),
-        Some(LocalServer::LlamaServer) => {
-            format!("start llama-server with it (`-hf {wanted}`, or `-m FILE`)")
-        }
-        Some(LocalServer::Vllm) => format!("run `vllm serve {wanted}`"),
+        Some(server) => format!("run `{}`", install_command(server, wanted)),
         None => "check the name".to_string(),
     };
     // A name that holds the other one whole is nearer than any misspelling.

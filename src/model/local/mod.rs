@@ -4,6 +4,7 @@ mod ask;
 mod choose;
 mod count;
 mod detect;
+mod fit;
 mod llama_server;
 mod lmstudio;
 mod memory;
@@ -18,10 +19,12 @@ use super::WireApi;
 use super::provider::{LocalServer, Provider};
 use crate::cancel::Cancel;
 use ask::{Ask, Server, is_absent};
+use std::time::Duration;
 
-pub use choose::{check, choose};
+pub use choose::{check, choose, install_command};
 pub use count::count;
 pub use detect::{adopt, detect, identify, recognise};
+pub use fit::{Fit, Room, fit, room};
 pub use memory::{Memory, free_memory};
 pub use window::{to_load, window};
 
@@ -47,6 +50,8 @@ pub struct ModelInfo {
     pub loaded_window: Option<u32>,
     /// It is in memory now.
     pub loaded: bool,
+    /// How much of the loaded model is in the memory of graphics cards, in percent.
+    pub graphics_percent: Option<u64>,
     /// It can call tools.
     pub tools: Option<bool>,
     /// It can think.
@@ -91,6 +96,15 @@ pub struct Window {
 /// When the server does not answer, or answers with an error.
 pub fn models(provider: &Provider, cancel: &Cancel) -> Result<Vec<ModelInfo>, ModelError> {
     list(&Server::new(provider, cancel), provider, cancel)
+}
+
+/// Asks for the list that every server has, once and for at most `limit`: is anybody there?
+///
+/// # Errors
+/// What the server, or the way to it, said instead.
+pub fn reach(provider: &Provider, limit: Duration, cancel: &Cancel) -> Result<(), ModelError> {
+    let server = Server::new(provider, cancel);
+    server.get(list_path(provider), limit).map(|_| ())
 }
 
 /// One model, in one round trip where the server allows (two requests at the same time). Nothing

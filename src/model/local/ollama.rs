@@ -36,8 +36,10 @@ pub(super) fn models(ask: &dyn Ask) -> Result<Vec<ModelInfo>, ModelError> {
         .iter()
         .filter_map(read_tag)
         .collect();
-    let unknown =
-        |m: &&mut ModelInfo| !m.cloud && (m.tools.is_none() || m.trained_window.is_none());
+    let unknown = |m: &&mut ModelInfo| {
+        let vague = m.tools.is_none() || m.trained_window.is_none();
+        !m.cloud && (vague || m.generates && m.kv_bytes_per_token.is_none())
+    };
     let mut vague: Vec<&mut ModelInfo> =
         models.iter_mut().filter(unknown).take(DESCRIBED).collect();
     for group in vague.chunks_mut(AT_ONCE) {
@@ -46,9 +48,11 @@ pub(super) fn models(ask: &dyn Ask) -> Result<Vec<ModelInfo>, ModelError> {
                 s.spawn(move || {
                     let shown = ask.post("/api/show", &json!({"model": info.id}), QUERY);
                     if let Ok(shown) = shown {
-                        let bytes = info.bytes;
-                        **info = read_show(&info.id, &shown);
-                        info.bytes = bytes.or(info.bytes);
+                        let old = std::mem::take(*info);
+                        **info = read_show(&old.id, &shown);
+                        info.bytes = old.bytes.or(info.bytes);
+                        info.trained_window = info.trained_window.or(old.trained_window);
+                        info.tools = info.tools.or(old.tools);
                     }
                 });
             }
@@ -157,5 +161,9 @@ fn read_running(info: &mut ModelInfo, running: &Value) {
     if let Some(mine) = mine {
         info.loaded = true;
         info.loaded_window = tokens(mine, "/context_length");
+        let bytes = |key: &str| mine.get(key).and_then(Value::as_u64);
+        info.graphics_percent = bytes("size_vram")
+            .zip(bytes("size").filter(|size| *size > 0))
+            .map(|(graphics, size)| graphics.saturating_mul(100) / size);
     }
 }

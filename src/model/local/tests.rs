@@ -134,7 +134,8 @@ fn ollama_describes_a_model_with_two_requests() {
 }
 
 #[test]
-fn ollama_lists_and_asks_only_for_what_is_not_said() {
+fn ollama_lists_and_asks_for_what_is_not_said() {
+    // The size of the cache is in no list, so every model of its own that writes text is asked for.
     let tags = json!({"models": [
         {"name": "full:7b", "size": 4_700_000_000u64, "capabilities": ["completion", "tools"],
          "details": {"family": "qwen2", "parameter_size": "7.6B", "quantization_level": "Q4_K_M", "context_length": 32768}},
@@ -150,7 +151,12 @@ fn ollama_lists_and_asks_only_for_what_is_not_said() {
     let models = list(&fake, &at(Some(LocalServer::Ollama)), &Cancel::new()).unwrap();
     assert_eq!(
         fake.asked(),
-        ["/api/ps", "/api/show qwen3-coder:30b", "/api/tags"]
+        [
+            "/api/ps",
+            "/api/show full:7b",
+            "/api/show qwen3-coder:30b",
+            "/api/tags"
+        ]
     );
     let ids: Vec<&str> = models.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(

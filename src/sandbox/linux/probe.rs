@@ -1,8 +1,8 @@
 //! What this system has: found by trying it in a helper, once per process.
 
 use super::{inside, landlock, mounts, program, seccomp, sys};
-use crate::sandbox::HELPER;
 use crate::sandbox::plan::{Plan, Tier};
+use crate::sandbox::{HELPER, Layer};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -27,9 +27,31 @@ struct Found {
 
 /// The best tier of this system and what it leaves open, in words. The error says why there is none.
 pub fn tier(namespaces: bool) -> Result<(Tier, Option<String>), String> {
+    verdict(found()?, namespaces)
+}
+
+/// Every mechanism, and whether it works here.
+pub fn layers() -> Result<Vec<Layer>, String> {
+    let found = found()?;
+    let layer = |name, works| Layer {
+        name,
+        works,
+        version: None,
+    };
+    Ok(vec![
+        layer("namespaces", found.namespaces.is_some()),
+        Layer {
+            version: Some(found.landlock).filter(|v| *v > 0),
+            ..layer("Landlock", found.landlock > 0)
+        },
+        layer("seccomp", found.seccomp),
+    ])
+}
+
+/// The helper's answer, asked for once.
+fn found() -> Result<&'static Found, String> {
     static FOUND: OnceLock<Result<Found, String>> = OnceLock::new();
-    let found = FOUND.get_or_init(ask).as_ref().map_err(Clone::clone)?;
-    verdict(found, namespaces)
+    FOUND.get_or_init(ask).as_ref().map_err(Clone::clone)
 }
 
 fn verdict(found: &Found, namespaces: bool) -> Result<(Tier, Option<String>), String> {
