@@ -30,9 +30,11 @@ impl Signals {
             )?;
         }
         signal_hook::flag::register(SIGINT, cancel.flag())?;
-        let mut ending = vec![SIGTERM];
-        #[cfg(unix)]
-        ending.push(signal_hook::consts::SIGHUP);
+        let ending = [
+            SIGTERM,
+            #[cfg(unix)]
+            signal_hook::consts::SIGHUP,
+        ];
         for signal in ending {
             signal_hook::flag::register_conditional_shutdown(
                 signal,

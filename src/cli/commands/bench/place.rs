@@ -97,6 +97,7 @@ impl Drop for Fresh {
 
 /// Makes a folder for the user's eyes only; one that exists is an error.
 fn private(folder: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
