@@ -141,8 +141,7 @@ pub fn items(cx: &Context) -> Vec<Item> {
     vec![
         Item::user(text.trim_end()),
         Item::Assistant(Assistant {
-            text: "Noted. I will do the task with the tools, step by step, until it is solved."
-                .into(),
+            text: "Ready.".into(),
             ..Assistant::default()
         }),
     ]

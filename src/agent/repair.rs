@@ -291,25 +291,13 @@ impl Session {
     /// shape, on servers that can do that.
     pub(super) fn one_more_fault(&mut self, p: &mut Progress, front: &mut dyn Frontend) {
         p.faults += 1;
-        let can = match self.provider.wire {
-            WireApi::Ollama => true,
-            WireApi::Chat => self.provider.local == Some(LocalServer::LlamaServer),
-            _ => false,
-        };
-        let free = self.tool_mode == ToolMode::Native && self.schema.is_none();
         let counts = self.repair_kinds.get(&self.model);
         let in_all = counts.and_then(|kinds| kinds.get(NOT_RUN)).copied();
         let often = p.faults >= FAULTS || in_all >= Some(FAULTS_IN_ALL);
-        if !often || !can || !free || self.start.tools.is_empty() {
+        if !often || !self.can_constrain() {
             return;
         }
-        self.set_tool_mode(ToolMode::Constrained);
-        self.repaired(
-            "constrained",
-            "calls went wrong again: answers are held in shape by a JSON schema from here on"
-                .into(),
-            front,
-        );
+        self.constrain("calls went wrong again", front);
         self.show_once.clear();
         let items = self
             .harness
@@ -318,8 +306,44 @@ impl Session {
         self.record_state();
     }
 
+    /// After a reminder a model that writes its calls as text is made to call: it would rather tell
+    /// of a run than make one (seen with a 1.5B model in two of three runs).
+    pub(super) fn hold_after_reminder(&mut self, front: &mut dyn Frontend) {
+        let as_text = self
+            .repair_kinds
+            .get(&self.model)
+            .is_some_and(|kinds| !kinds.is_empty());
+        if as_text && self.can_constrain() {
+            self.set_tool_mode(ToolMode::Constrained);
+            self.constrained_once = true;
+            let text = "the model tells of steps that it does not take: its next reply is held in the shape of a call";
+            self.repaired("constrained", text.into(), front);
+        }
+    }
+
+    /// The server can hold answers in shape, and nothing else shapes them yet.
+    fn can_constrain(&self) -> bool {
+        let can = match self.provider.wire {
+            WireApi::Ollama => true,
+            WireApi::Chat => self.provider.local == Some(LocalServer::LlamaServer),
+            _ => false,
+        };
+        can && self.tool_mode == ToolMode::Native
+            && self.schema.is_none()
+            && !self.start.tools.is_empty()
+    }
+
+    fn constrain(&mut self, why: &str, front: &mut dyn Frontend) {
+        self.set_tool_mode(ToolMode::Constrained);
+        let text = format!("{why}: answers are held in shape by a JSON schema from here on");
+        self.repaired("constrained", text, front);
+    }
+
     /// A step was taken, so the answers may end the task too.
     pub(super) fn may_end(&mut self) {
+        if std::mem::take(&mut self.constrained_once) {
+            return self.set_tool_mode(ToolMode::Native);
+        }
         if self.tool_mode == ToolMode::Constrained {
             self.call_schema = Some(constrained::schema(&self.start.tools, true));
         }

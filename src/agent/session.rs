@@ -44,6 +44,8 @@ pub struct Session {
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
     pub(super) tool_mode: ToolMode,
+    /// [`ToolMode::Constrained`] ends with the next call.
+    pub(super) constrained_once: bool,
     /// The form of an answer in [`ToolMode::Constrained`].
     pub(super) call_schema: Option<Value>,
     pub(super) repairs: u64,
@@ -194,6 +196,7 @@ impl Session {
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
             tool_mode: ToolMode::Native,
+            constrained_once: false,
             call_schema: None,
             repairs: 0,
             repair_kinds: restored.memory.repairs,

@@ -487,6 +487,7 @@ impl Session {
             .harness
             .notice(&mut self.state, &Notice::Nudge(words.into()));
         self.push_all(items);
+        self.hold_after_reminder(front);
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
