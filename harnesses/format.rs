@@ -4,9 +4,9 @@ pub mod args;
 pub mod cut;
 pub mod surface;
 
-use super::{CallError, Context, Document, Done, Input, Instructions, Size, Step};
-use crate::model::{Item, Part, Reply, ToolCall, ToolResult};
-use crate::tools::action::{Action, ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use super::{Context, Document, Done, Input, Instructions, Size};
+use crate::model::{Item, Part, ToolResult};
+use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
 use crate::words::head;
 use cut::{Limit, cut};
 use std::fmt::Write;
@@ -88,33 +88,9 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
     fill_facts(text.trim_end(), cx, values)
 }
 
-/// The tools that are not offered: those without a handler, each with its reason, and those that
-/// the size hides.
-pub fn left_out(
-    fixed: &[(&str, &str)],
-    hidden: Vec<String>,
-    cx: &Context,
-) -> Vec<(String, String)> {
-    let size = format!("not shown at size {}", cx.size.name());
-    fixed
-        .iter()
-        .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
-        .chain(hidden.into_iter().map(|name| (name, size.clone())))
-        .collect()
-}
-
 /// All instruction files, the user's own first.
 pub fn documents(instructions: &Instructions) -> impl Iterator<Item = &Document> {
     instructions.global.iter().chain(&instructions.project)
-}
-
-/// What a reply asks for, in a harness with tools: its calls, each read by `action`; without any,
-/// its text is the answer.
-pub fn step(reply: &Reply, action: fn(&ToolCall) -> Result<Action, CallError>) -> Step {
-    if reply.assistant.calls.is_empty() {
-        return Step::Done;
-    }
-    Step::Act(reply.assistant.calls.iter().map(action).collect())
 }
 
 /// The parts of a message of the user: pictures first, then the words.
@@ -262,6 +238,16 @@ pub fn changed_files(changes: &[FileChange]) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// What a model is told when the person begins or ends the planning mode.
+pub fn planning(on: bool) -> &'static str {
+    match on {
+        true => {
+            "The user switched to planning. Until the user agrees to a plan, change nothing: look around, ask what is unclear, and answer with the plan."
+        }
+        false => "The user ended the planning. Files may be changed and commands run again.",
+    }
 }
 
 /// The exit code of a command as a shell would report it; `None` while it runs.

@@ -19,13 +19,14 @@ use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
 use crate::tools::action::{Action, Outcome, PlanStep};
 pub use compact::{CompactPlan, Facts};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use crate::project::{Document, Instructions};
 
 /// Every harness.
-pub const ALL: [&dyn Harness; 4] = [
+pub const ALL: &[&dyn Harness] = &[
     &native::Native,
     &qwen_code::QwenCode,
     &minimal::Minimal,
@@ -37,7 +38,7 @@ pub const GENERAL: &str = "qwen-code";
 
 /// The harness of that id.
 pub fn by_id(id: &str) -> Option<&'static dyn Harness> {
-    ALL.into_iter().find(|h| h.id() == id)
+    ALL.iter().copied().find(|h| h.id() == id)
 }
 
 /// Words that mark a model family, and the harness it was trained in. The first row that matches
@@ -86,11 +87,33 @@ pub trait Harness: Sync {
             content: format::user_parts(input),
         }]
     }
-    /// What a whole reply asks for. `reply.assistant.calls` hold valid JSON under offered names.
-    fn read(&self, state: &State, reply: &Reply) -> Step;
-    /// The answers to everything that one reply asked for, in its order, then reminders. `room`
-    /// is how many bytes each single answer may have.
-    fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item>;
+    /// What one call asks for: valid JSON under an offered name.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the model.
+    fn action(&self, call: &ToolCall) -> Result<Action, CallError>;
+    /// What a whole reply asks for: its calls; without any, its text is the answer.
+    fn read(&self, _state: &State, reply: &Reply) -> Step {
+        match reply.assistant.calls.as_slice() {
+            [] => Step::Done,
+            calls => Step::Act(calls.iter().map(|call| self.action(call)).collect()),
+        }
+    }
+    /// The answer to one thing that a reply asked for, in at most `room` bytes.
+    fn result(&self, done: &Done, room: usize) -> Item;
+    /// The answers to everything that one reply asked for, in its order, then reminders.
+    fn results(&self, _state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
+        done.iter().map(|done| self.result(done, room)).collect()
+    }
+    /// The inverse of [`Harness::action`]: the name and arguments of the call that asks for this,
+    /// so that a transcript can change its harness. `None`: it has no such tool.
+    fn write(&self, _action: &Action) -> Option<(&'static str, Value)> {
+        None
+    }
+    /// What a nested agent of that role sees. `cx.depth` is at least 1.
+    fn child(&self, _role: &str, cx: &Context) -> Start {
+        self.begin(cx)
+    }
     /// How something that happened by itself is told to the model.
     fn notice(&self, state: &mut State, notice: &Notice) -> Vec<Item>;
     /// How it asks for a summary and lays out the conversation that takes the place of the old one.
@@ -205,6 +228,9 @@ pub struct Context {
     pub guidance: bool,
     /// A person can be asked.
     pub interactive: bool,
+    /// 0 for the session that the person talks to, 1 for an agent that it started, and so on.
+    #[serde(default)]
+    pub depth: u32,
 }
 
 /// What commands may do, for prompts.
@@ -244,6 +270,9 @@ impl Input {
 pub struct State {
     /// The plan as last set; kept by the agent loop.
     pub plan: Vec<PlanStep>,
+    /// Nothing may be changed until the person agreed to a plan; kept by the agent loop.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub planning: bool,
     /// Counters under names of the harness's own choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
@@ -293,7 +322,11 @@ pub enum Notice {
         command: String,
         /// Its exit code, if it was not killed.
         code: Option<i32>,
+        /// Where its whole output is, if it is kept in a file.
+        file: Option<PathBuf>,
     },
+    /// The person began or ended the planning mode.
+    Planning(bool),
     /// A short message of the program to the model, for example the one nudge after an empty reply.
     Nudge(String),
 }

@@ -36,6 +36,7 @@ pub fn context(size: Size) -> Context {
         size,
         guidance: true,
         interactive: false,
+        depth: 0,
     }
 }
 
@@ -563,12 +564,12 @@ fn any_arguments_are_understood_or_explained() {
                     .keys()
                     .map(|key| (key.clone(), value.clone()))
                     .collect();
-                let _ = read(harness, call(&tool.name, Value::Object(arguments)));
+                let _ = read(*harness, call(&tool.name, Value::Object(arguments)));
             }
             for broken in ["", "{", "[]", "null"] {
                 let mut call = call(&tool.name, json!({}));
                 call.arguments = broken.into();
-                let result = read(harness, call);
+                let result = read(*harness, call);
                 assert!(matches!(result, Err(CallError::BadJson { .. })), "{broken}");
             }
         }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::script::*;
 use support::server::{Kind, Server};
-use support::{Agent, HARNESSES, Run};
+use support::{Agent, Run, harnesses};
 
 /// The word that the trial's file holds, out of the result in the request.
 fn word(body: &Value) -> String {
@@ -139,7 +139,7 @@ fn a_llama_server_in_order() {
 
 #[test]
 fn every_harness_does_the_trial_on_every_wire() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for wire in support::WIRES {
             let mut steps = able();
             if harness == "mini-swe-agent" {
@@ -394,7 +394,7 @@ fn the_address_of_ollama_in_all_four_ways() {
 #[test]
 fn the_tier_is_named_and_small() {
     // O32: 8192 tokens of window are 32,768 bytes.
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let agent = |window| {
             Agent::new()
                 .harness(harness)

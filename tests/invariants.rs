@@ -3,7 +3,7 @@
 mod support;
 
 use support::script::*;
-use support::{Agent, HARNESSES, Run, WIRES, strict};
+use support::{Agent, Run, WIRES, harnesses, strict};
 
 fn finish(harness: &str, text: &str) -> Step {
     match harness {
@@ -30,7 +30,7 @@ fn expect_prefixes(run: &Run, label: &str) {
 /// Invariant 2: the prompt is append-only, over a session and over its resumption.
 #[test]
 fn the_prompt_is_append_only() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for wire in WIRES {
             let label = format!("{harness} on {wire}");
             let steps = script![
@@ -69,7 +69,7 @@ fn the_prompt_is_append_only() {
 /// Invariants 1 and 3: nothing above the window is sent, and the task is in every request.
 #[test]
 fn no_request_is_above_the_window_and_the_task_is_in_each() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for window in [8_192, 16_384] {
             let label = format!("{harness} at {window}");
             let mut steps: Vec<Step> = (0..14).map(|n| run(&format!("seq {n} 60000"))).collect();
@@ -129,7 +129,7 @@ fn garbled_calls_are_answered() {
 /// Invariant 5: outside the policy nothing is written, by no tool.
 #[test]
 fn nothing_is_written_outside() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             // The test's folder lies in the temporary folder, which commands may write otherwise.
@@ -154,7 +154,7 @@ fn nothing_is_written_outside() {
 /// Invariant 7: no escape sequence of a model or a tool reaches the terminal.
 #[test]
 fn nothing_raw_reaches_the_terminal() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .model(script![

@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, HARNESSES, WIRES};
+use support::{Agent, WIRES, harnesses};
 
 const HABITS: &str = include_str!("../examples/habit-tracker/habits.py");
 const TESTS: &str = include_str!("../examples/habit-tracker/test_habits.py");
@@ -14,7 +14,7 @@ const RIGHT: &str = "        if previous is not None and (day - previous).days =
 
 #[test]
 fn the_habit_tracker_is_fixed_in_every_harness_on_every_wire() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for wire in WIRES {
             eprintln!("{harness} on {wire}");
             let steps = script![
@@ -205,7 +205,7 @@ fn a_call_from_a_broken_stream_is_not_run() {
 
 #[test]
 fn failure_carries_its_text() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .model(script![
@@ -258,7 +258,7 @@ fn json_lines_and_nothing_else() {
 
 #[test]
 fn one_system_message_first_and_a_person_or_tool_last() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .file("AGENTS.md", "Always be kind.\n")
@@ -304,7 +304,7 @@ fn one_system_message_first_and_a_person_or_tool_last() {
 
 #[test]
 fn the_shell_the_system_and_the_folder_are_named() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .model(script![finish(harness, "done")])

@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Value, json};
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, HARNESSES, WIRES};
+use support::{Agent, WIRES, harnesses};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
@@ -99,7 +99,7 @@ fn calls_in_the_tokens_of_their_family() {
 #[test]
 fn the_server_cannot_read_its_own_model() {
     let body = r#"{"error":"error parsing tool call: raw='{\"command\":\"ls -R', err=unexpected end of JSON input"}"#;
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = agent()
             .harness(harness)
             .wire("ollama")

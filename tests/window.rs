@@ -7,7 +7,7 @@ use std::time::Duration;
 use support::script::*;
 use support::server::Kind;
 
-use support::{Agent, HARNESSES, Run, WIRES, strict};
+use support::{Agent, Run, WIRES, harnesses, strict};
 
 /// Tool turns of the long task.
 const TURNS: usize = 62;
@@ -141,7 +141,7 @@ fn long_task(window: u32, harness: &str, wire: &str) {
 }
 
 fn long_tasks(window: u32) {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for wire in WIRES {
             long_task(window, harness, wire);
         }
@@ -176,7 +176,7 @@ fn a_long_task_in_4k() {
 /// O01: what Ollama is asked for holds prompt and reply, whatever it has loaded, in every request.
 #[test]
 fn ollama_gets_the_window_that_the_session_needs() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .wire("ollama")
@@ -228,7 +228,7 @@ fn which_window_wins_and_where_it_comes_from() {
 fn a_prompt_that_the_server_cut_is_noticed() {
     let task = "a line of input\n".repeat(2_500);
     let answer = |tokens| script![say("done").usage(tokens, 0, 1)];
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .server_kind(Kind::Plain)
@@ -277,7 +277,7 @@ fn a_prompt_that_the_server_cut_is_noticed() {
 /// O04: one result never fills the window, and shows both of its ends.
 #[test]
 fn one_result_never_fills_the_window() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .window(8_192)
@@ -295,7 +295,7 @@ fn one_result_never_fills_the_window() {
 /// O05: where the beginning alone fills the window, a summary cannot help and none is asked for.
 #[test]
 fn compaction_that_cannot_help_stops() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
             .window(2_048)
@@ -317,7 +317,7 @@ fn compaction_that_cannot_help_stops() {
 #[test]
 fn a_hopeless_request_is_not_repeated() {
     let body = r#"{"error":{"code":400,"message":"request (9999 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error","n_prompt_tokens":9999,"n_ctx":4096}}"#;
-    for harness in HARNESSES {
+    for harness in harnesses() {
         for wire in WIRES {
             let run = Agent::new()
                 .harness(harness)
@@ -351,7 +351,7 @@ fn a_hopeless_request_is_not_repeated() {
 #[test]
 fn an_overflow_in_mid_task_leads_to_one_compaction_and_success() {
     let body = r#"{"error":{"message":"This model's maximum context length is 6000 tokens. Please reduce the length of the messages."}}"#;
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let mut steps: Vec<Step> = (0..8)
             .map(|n| run(&format!("echo {n}")).with_text(&format!("Step {n}: {}", talk(n, 30))))
             .collect();
@@ -384,7 +384,7 @@ fn an_overflow_in_mid_task_leads_to_one_compaction_and_success() {
 /// A compacted session goes on after a resume, from the new conversation.
 #[test]
 fn a_compacted_session_resumes() {
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let mut steps: Vec<Step> = (0..30)
             .map(|n| run(&format!("echo {n}; head -n 80 log.txt")).with_text(&talk(n, 40)))
             .collect();
@@ -431,7 +431,7 @@ fn a_compacted_session_resumes() {
 #[test]
 fn a_call_in_a_summary_is_not_run() {
     let body = r#"{"error":{"message":"prompt is too long: 7000 tokens > 6000 maximum"}}"#;
-    for harness in HARNESSES {
+    for harness in harnesses() {
         let mut steps: Vec<Step> = (0..6)
             .map(|n| run(&format!("echo {n}")).with_text(&talk(n, 70)))
             .collect();

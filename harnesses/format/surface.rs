@@ -1,12 +1,13 @@
 //! The tool surface of a harness, read from its `tools.json`.
 //!
-//! An entry is `{"name", "description", "short"?, "from"?, "parameters"}`. `short` replaces the
-//! description below size full; `from` is the smallest size that shows the tool (default `tiny`).
+//! An entry is `{"name", "description", "short"?, "from"?, "needs"?, "parameters"}`. `short` replaces
+//! the description below size full; `from` is the smallest size that shows the tool (default `tiny`);
+//! `needs` (`person`, `nesting`) leaves it out where it could not work.
 //! Descriptions of properties are shown from compact on; names, types and order never change.
 //! An entry without `parameters` takes free text in the grammar of the harness.
 
 use super::fill_facts;
-use crate::harnesses::{CallError, Context, Size};
+use crate::harnesses::{CallError, Context, Size, Start};
 use crate::model::arguments;
 use crate::model::{ToolInput, ToolSpec};
 use serde::Deserialize;
@@ -19,7 +20,29 @@ struct Entry {
     short: Option<String>,
     #[serde(default = "tiny")]
     from: Size,
+    needs: Option<Need>,
     parameters: Option<Value>,
+}
+
+/// What must be there for a tool to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Need {
+    /// A person who can be asked.
+    Person,
+    /// A place for a nested agent: nested agents have none of their own.
+    Nesting,
+}
+
+impl Need {
+    /// Why the tool cannot work in this session; `None`: it can.
+    fn missing(self, cx: &Context) -> Option<&'static str> {
+        match self {
+            Need::Person if !cx.interactive => Some("nobody can be asked in this run"),
+            Need::Nesting if cx.depth > 0 => Some("a nested agent starts no others"),
+            _ => None,
+        }
+    }
 }
 
 fn tiny() -> Size {
@@ -30,13 +53,32 @@ fn entries(json: &str) -> Vec<Entry> {
     serde_json::from_str(json).expect("tools.json is part of the program and read by its tests")
 }
 
-/// The tools of that surface that are shown at the session's size, and the names of the others.
-/// `grammar` is that of the freeform tools.
-pub fn tools(json: &str, grammar: &str, cx: &Context) -> (Vec<ToolSpec>, Vec<String>) {
-    let (shown, hidden): (Vec<_>, Vec<_>) = entries(json)
-        .into_iter()
-        .partition(|entry| cx.size >= entry.from);
-    let tools = shown.into_iter().map(|entry| {
+/// The beginning of a session with the tools of that surface that work here and are shown at its
+/// size; system and opening are still empty. `grammar` is that of the freeform tools; `never` are
+/// the tools of the original that this program has no handler for, each with the reason.
+pub fn start(json: &str, grammar: &str, never: &[(&str, &str)], cx: &Context) -> Start {
+    let mut left_out: Vec<(String, String)> = never
+        .iter()
+        .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
+        .collect();
+    let mut tools = Vec::new();
+    for entry in entries(json) {
+        let small = (cx.size < entry.from).then(|| format!("not shown at size {}", cx.size.name()));
+        let missing = entry.needs.and_then(|need| need.missing(cx));
+        match missing.map(str::to_owned).or(small) {
+            Some(why) => left_out.push((entry.name, why)),
+            None => tools.push(spec(entry, grammar, cx)),
+        }
+    }
+    Start {
+        tools,
+        left_out,
+        ..Start::default()
+    }
+}
+
+fn spec(entry: Entry, grammar: &str, cx: &Context) -> ToolSpec {
+    {
         let words = entry
             .short
             .filter(|_| cx.size < Size::Full)
@@ -57,11 +99,7 @@ pub fn tools(json: &str, grammar: &str, cx: &Context) -> (Vec<ToolSpec>, Vec<Str
             description: fill_facts(&words, cx, &[]),
             input,
         }
-    });
-    (
-        tools.collect(),
-        hidden.into_iter().map(|entry| entry.name).collect(),
-    )
+    }
 }
 
 /// Takes the descriptions out of a schema. A property that is itself named `description` stays.

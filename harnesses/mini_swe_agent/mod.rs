@@ -4,9 +4,11 @@
 mod actions;
 mod results;
 
-use super::format::{documents, prompt, user_parts};
-use super::{Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step};
-use crate::model::{Finish, Part, Reply};
+use super::format::{documents, planning, prompt, user_parts};
+use super::{
+    CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
+};
+use crate::model::{Finish, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Outcome, Shell, ShellKind};
 use actions::Found;
 use std::time::Duration;
@@ -103,6 +105,19 @@ impl Harness for MiniSweAgent {
         }
     }
 
+    /// Only the text of a reply is read.
+    fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
+        Err(CallError::UnknownTool {
+            name: call.name.clone(),
+            available: Vec::new(),
+            nearest: Vec::new(),
+        })
+    }
+
+    fn result(&self, done: &Done, room: usize) -> Item {
+        results::item(done, room)
+    }
+
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
         done.iter()
             // Nothing is left to say about the end of the task.
@@ -112,7 +127,7 @@ impl Harness for MiniSweAgent {
                     state.counters.insert(COUNT_SUBMITTED.into(), 1);
                     state.notes.insert(NOTE_SUBMISSION.into(), submission);
                 }
-                results::item(done, room)
+                self.result(done, room)
             })
             .collect()
     }
@@ -123,6 +138,7 @@ impl Harness for MiniSweAgent {
                 Some(code) => format!("The background command `{command}` ended with code {code}."),
                 None => format!("The background command `{command}` was stopped."),
             },
+            Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::user(text)]

@@ -3,11 +3,11 @@
 mod results;
 
 use super::format::args::{Args, whole};
-use super::format::{documents, left_out, prompt, step, surface};
-use super::{CallError, Context, Done, Harness, Item, Notice, Start, State, Step};
-use crate::model::{Reply, ToolCall};
+use super::format::{documents, planning, prompt, surface};
+use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
+use crate::model::ToolCall;
 use crate::tools::action::{
-    Action, Base, OnTimeout, Pass, Replace, Shell, ShellKind, Unique, WriteRule,
+    Action, Base, OnTimeout, Pass, Read, Replace, Shell, ShellKind, Unique, WriteRule,
 };
 use std::time::Duration;
 
@@ -32,25 +32,22 @@ impl Harness for Minimal {
     }
 
     fn begin(&self, cx: &Context) -> Start {
-        let (tools, hidden) = surface::tools(TOOLS, "", cx);
         Start {
             system: cx
                 .system_override
                 .clone()
                 .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[])),
-            tools,
             opening: opening(cx),
-            left_out: left_out(&[], hidden, cx),
-            state: State::default(),
+            ..surface::start(TOOLS, "", &[], cx)
         }
     }
 
-    fn read(&self, _: &State, reply: &Reply) -> Step {
-        step(reply, action)
+    fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
+        action(call)
     }
 
-    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter().map(|done| results::item(done, room)).collect()
+    fn result(&self, done: &Done, room: usize) -> Item {
+        results::item(done, room)
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
@@ -61,6 +58,7 @@ impl Harness for Minimal {
                 }
                 None => format!("The background command `{command}` was stopped."),
             },
+            Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::user(text)]
@@ -105,12 +103,10 @@ fn editor(args: &Args) -> Result<Action, CallError> {
     match args.need("command")?.as_str() {
         "view" => {
             let (first, lines) = view_range(args)?;
-            Ok(Action::Read {
-                path,
+            Ok(Action::Read(Read {
                 first,
-                lines,
-                max_bytes: VIEW_BYTES,
-            })
+                ..Read::new(path, lines, VIEW_BYTES)
+            }))
         }
         "create" => Ok(Action::Write {
             path,
@@ -118,6 +114,7 @@ fn editor(args: &Args) -> Result<Action, CallError> {
             rule: WriteRule {
                 read_first: false,
                 must_be_new: true,
+                append: false,
             },
         }),
         "str_replace" => Ok(Action::Edit {

@@ -3,7 +3,9 @@
 use super::*;
 use crate::harnesses::Size;
 use crate::harnesses::tests::{call, context, instructions, read, shell_out, tell};
-use crate::tools::action::{ChangeKind, FileChange, Outcome, ReadOut, ShellStatus, ToolError};
+use crate::tools::action::{
+    ChangeKind, FileChange, Outcome, Read, ReadOut, ShellStatus, ToolError,
+};
 use serde_json::json;
 
 fn bash() -> ToolCall {
@@ -43,7 +45,7 @@ fn editor_commands_are_read() {
     let view = |range| {
         let call = edit(json!({"command": "view", "path": "a", "view_range": range}));
         match read(&Minimal, call) {
-            Ok(Action::Read { first, lines, .. }) => Some((first, lines)),
+            Ok(Action::Read(Read { first, lines, .. })) => Some((first, lines)),
             _ => None,
         }
     };
@@ -59,7 +61,8 @@ fn editor_commands_are_read() {
         Ok(Action::Write {
             rule: WriteRule {
                 read_first: false,
-                must_be_new: true
+                must_be_new: true,
+                append: false
             },
             ..
         })

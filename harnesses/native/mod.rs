@@ -4,12 +4,10 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, prompt, step, surface};
-use super::{
-    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
-};
-use crate::model::{CallKind, Part, Reply, ToolCall};
-use crate::tools::action::{Action, Escalation, OnTimeout, PlanStep, Shell, ShellKind};
+use super::format::{planning, prompt, surface};
+use super::{CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State};
+use crate::model::{CallKind, Part, ToolCall};
+use crate::tools::action::{Action, Escalation, OnTimeout, PatchForm, PlanStep, Shell, ShellKind};
 use std::time::Duration;
 
 /// The harness for GPT models.
@@ -56,16 +54,13 @@ impl Harness for Native {
     }
 
     fn begin(&self, cx: &Context) -> Start {
-        let (tools, hidden) = surface::tools(TOOLS, GRAMMAR, cx);
         Start {
             system: cx
                 .system_override
                 .clone()
                 .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[])),
-            tools,
             opening: opening::items(cx),
-            left_out: left_out(LEFT_OUT, hidden, cx),
-            state: State::default(),
+            ..surface::start(TOOLS, GRAMMAR, LEFT_OUT, cx)
         }
     }
 
@@ -80,20 +75,23 @@ impl Harness for Native {
         vec![Item::User { content }]
     }
 
-    fn read(&self, _: &State, reply: &Reply) -> Step {
-        step(reply, action)
+    fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
+        action(call)
     }
 
-    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter().map(|done| results::item(done, room)).collect()
+    fn result(&self, done: &Done, room: usize) -> Item {
+        results::item(done, room)
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { id, command, code } => format!(
+            Notice::JobEnded {
+                id, command, code, ..
+            } => format!(
                 "The command of session ID {id} (`{command}`) has ended{}. write_stdin shows its last output.",
                 code.map_or_else(String::new, |code| format!(" with code {code}"))
             ),
+            Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::Developer { text }]
@@ -129,7 +127,11 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
 }
 
 fn patch(text: String) -> Action {
-    Action::Patch { text, dir: None }
+    Action::Patch {
+        text,
+        form: PatchForm::Codex,
+        dir: None,
+    }
 }
 
 /// The milliseconds under `yield_time_ms`, or the default, within the bounds.

@@ -5,7 +5,7 @@ use crate::harnesses::tests::{
     call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::harnesses::{Size, State};
-use crate::tools::action::{ChangeKind, FileChange, Outcome, ShellStatus, ToolError};
+use crate::tools::action::{ChangeKind, FileChange, Outcome, PatchForm, ShellStatus, ToolError};
 use serde_json::json;
 
 fn exec() -> ToolCall {
@@ -124,6 +124,7 @@ fn plans_and_patches_are_read() {
         read(&Native, patch_call()),
         Ok(Action::Patch {
             text: patch_call().arguments,
+            form: PatchForm::Codex,
             dir: None,
         })
     );

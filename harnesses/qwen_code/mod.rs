@@ -4,10 +4,12 @@ mod opening;
 mod results;
 
 use super::format::args::{self, Args};
-use super::format::{left_out, step, surface};
-use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State, Step};
-use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, Base, Pass, PlanStep, Replace, Shell, Unique, WriteRule};
+use super::format::{planning, surface};
+use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
+use crate::model::ToolCall;
+use crate::tools::action::{
+    Action, Base, Grep, Pass, PlanStep, Read, Replace, Shell, Unique, WriteRule,
+};
 use std::time::Duration;
 
 /// The harness for Qwen models.
@@ -65,27 +67,26 @@ impl Harness for QwenCode {
     }
 
     fn begin(&self, cx: &Context) -> Start {
-        let (tools, hidden) = surface::tools(TOOLS, "", cx);
         Start {
             system: opening::system(cx),
-            tools,
             opening: opening::items(cx),
-            left_out: left_out(LEFT_OUT, hidden, cx),
-            state: State::default(),
+            ..surface::start(TOOLS, "", LEFT_OUT, cx)
         }
     }
 
-    fn read(&self, _: &State, reply: &Reply) -> Step {
-        step(reply, action)
+    fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
+        action(call)
     }
 
-    fn results(&self, _: &mut State, done: &[Done], room: usize) -> Vec<Item> {
-        done.iter().map(|done| results::item(done, room)).collect()
+    fn result(&self, done: &Done, room: usize) -> Item {
+        results::item(done, room)
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { id, command, code } => format!(
+            Notice::JobEnded {
+                id, command, code, ..
+            } => format!(
                 "The background command {} (`{command}`) {}.",
                 task_id(*id),
                 code.map_or_else(
@@ -93,6 +94,7 @@ impl Harness for QwenCode {
                     |code| format!("ended with exit code {code}")
                 )
             ),
+            Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
         vec![Item::user(reminder(&text))]
@@ -149,25 +151,26 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
                 .unwrap_or(true),
             limit: ENTRIES,
         }),
-        "read_file" => Ok(Action::Read {
-            path: args.need_filled("file_path")?,
+        "read_file" => Ok(Action::Read(Read {
             // Counted from 0 in the call, from 1 in the action.
             first: size(args.positive("offset")).unwrap_or(0).saturating_add(1),
-            lines: Some(
+            ..Read::new(
+                args.need_filled("file_path")?,
                 size(args.positive("limit"))
-                    .unwrap_or(READ_LINES)
-                    .min(READ_LINES),
-            ),
-            max_bytes: READ_BYTES,
-        }),
-        "grep_search" => Ok(Action::Grep {
-            pattern: args.need_filled("pattern")?,
+                    .or(Some(READ_LINES))
+                    .map(|n| n.min(READ_LINES)),
+                READ_BYTES,
+            )
+        })),
+        "grep_search" => Ok(Action::Grep(Grep {
             path: args.filled("path"),
             include: args.filled("glob"),
             ignore_case: true,
-            context: 0,
-            limit: size(args.positive("limit")).unwrap_or(MATCHES).min(MATCHES),
-        }),
+            ..Grep::new(
+                args.need_filled("pattern")?,
+                size(args.positive("limit")).unwrap_or(MATCHES).min(MATCHES),
+            )
+        })),
         "glob" => Ok(Action::Glob {
             pattern: args.need_filled("pattern")?,
             path: args.filled("path"),
@@ -195,6 +198,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             rule: WriteRule {
                 read_first: true,
                 must_be_new: false,
+                append: false,
             },
         }),
         "run_shell_command" => shell(&args),

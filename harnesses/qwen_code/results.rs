@@ -8,8 +8,8 @@ use crate::harnesses::format::{
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, FoundOut, GrepOut, ListOut, Outcome, PlanStep, ReadOut, Shell,
-    ShellOut, ShellStatus, ToolError,
+    Action, ChangeKind, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome, PlanStep, ReadOut,
+    Shell, ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
@@ -199,12 +199,12 @@ fn found(pattern: &str, path: Option<&str>, out: &FoundOut) -> String {
 }
 
 fn matches(action: &Action, out: &GrepOut, room: usize) -> String {
-    let Action::Grep {
+    let Action::Grep(Grep {
         pattern,
         path,
         include,
         ..
-    } = action
+    }) = action
     else {
         return String::new();
     };
@@ -382,7 +382,7 @@ fn planned(steps: &[PlanStep]) -> String {
 fn failed(action: &Action, error: &ToolError) -> String {
     match error {
         // In the original a read past the end is no error.
-        ToolError::PastEnd { line, total, .. } if matches!(action, Action::Read { .. }) => {
+        ToolError::PastEnd { line, total, .. } if matches!(action, Action::Read(_)) => {
             partial(*line, *total, *total, "")
         }
         ToolError::NotFound { path, instead } => match instead {

@@ -7,8 +7,8 @@ use crate::harnesses::tests::{
 };
 use crate::harnesses::{Instructions, Size};
 use crate::tools::action::{
-    ChangeKind, Entry, FileChange, FoundOut, GrepLine, GrepOut, ListOut, Outcome, Output, ReadOut,
-    ShellOut, ShellStatus, StepStatus, ToolError,
+    ChangeKind, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut, ListOut, Outcome, Output,
+    PatchForm, Read, ReadOut, ShellOut, ShellStatus, StepStatus, ToolError,
 };
 use serde_json::json;
 
@@ -29,12 +29,12 @@ fn edit() -> ToolCall {
 #[test]
 fn read_file_is_read() {
     let stretch = |arguments| match read(&QwenCode, call("read_file", arguments)) {
-        Ok(Action::Read {
+        Ok(Action::Read(Read {
             first,
             lines,
             max_bytes,
             ..
-        }) => (first, lines, max_bytes),
+        })) => (first, lines, max_bytes),
         other => panic!("{other:?}"),
     };
     assert_eq!(stretch(json!({"file_path": "a"})), (1, Some(1000), 25_000));
@@ -70,7 +70,8 @@ fn changes_are_read() {
         Ok(Action::Write {
             rule: WriteRule {
                 read_first: true,
-                must_be_new: false
+                must_be_new: false,
+                append: false
             },
             ..
         })
@@ -130,13 +131,13 @@ fn searches_are_read() {
             &QwenCode,
             call("grep_search", json!({"pattern": "x", "limit": 3}))
         ),
-        Ok(Action::Grep {
+        Ok(Action::Grep(Grep {
             ignore_case: true,
             limit: 3,
             path: None,
             include: None,
             ..
-        })
+        }))
     ));
     assert!(matches!(
         read(&QwenCode, call("glob", json!({"pattern": "*.py"}))),
@@ -325,6 +326,7 @@ fn commands_are_told() {
     assert!(text.starts_with("Command timed out after 120000ms") && text.ends_with("half"));
     let action = Action::Patch {
         text: String::new(),
+        form: PatchForm::Codex,
         dir: None,
     };
     let text = tell_action(&QwenCode, make(), action, Outcome::Changed(Vec::new())).0;
@@ -518,6 +520,7 @@ fn examples_speak_the_models_notation() {
 #[test]
 fn notices_are_reminders() {
     let ended = Notice::JobEnded {
+        file: None,
         id: 2,
         command: "serve".into(),
         code: Some(1),

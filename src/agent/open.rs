@@ -249,6 +249,7 @@ fn make_context(
         size,
         guidance: *config.harness_guidance,
         interactive,
+        depth: 0,
     };
     Ok((context, warnings))
 }

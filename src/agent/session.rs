@@ -374,6 +374,7 @@ impl Session {
                 id: job.id,
                 command: job.command,
                 code: job.code,
+                file: job.file,
             };
             let items = self.harness.notice(&mut self.state, &notice);
             self.push_all(items);

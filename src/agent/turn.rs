@@ -15,7 +15,7 @@ use crate::model::dialect::{self, Holdback};
 use crate::model::http::{self, Flow};
 use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
 use crate::sandbox::{Lift, Mode, Strength};
-use crate::tools::action::{Action, Outcome};
+use crate::tools::action::{Action, Outcome, PatchForm};
 use std::time::{Duration, Instant};
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
@@ -497,6 +497,7 @@ impl Session {
         {
             return Action::Patch {
                 text,
+                form: PatchForm::Codex,
                 dir: dir.or_else(|| shell.dir.clone()),
             };
         }

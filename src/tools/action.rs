@@ -19,16 +19,7 @@ use std::time::Duration;
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// Read a text file, or a stretch of its lines.
-    Read {
-        /// The file.
-        path: String,
-        /// First line, counted from 1.
-        first: usize,
-        /// How many lines; `None`: to the end.
-        lines: Option<usize>,
-        /// The most bytes of text to give back; cut at a line end, or inside a longer line.
-        max_bytes: usize,
-    },
+    Read(Read),
     /// Write a whole file, making its parent folders.
     Write {
         /// The file.
@@ -64,10 +55,12 @@ pub enum Action {
         /// The text; gets a line end if it has none.
         text: String,
     },
-    /// Apply a patch in the Codex format (`*** Begin Patch`).
+    /// Apply a patch to one or several files.
     Patch {
         /// The whole patch text.
         text: String,
+        /// How it is written.
+        form: PatchForm,
         /// The folder that its paths are relative to, when a `cd` preceded it.
         dir: Option<String>,
     },
@@ -96,21 +89,8 @@ pub enum Action {
         /// The most files.
         limit: usize,
     },
-    /// Find lines by a regular expression.
-    Grep {
-        /// The expression in Rust's syntax.
-        pattern: String,
-        /// File or folder; `None`: the working folder.
-        path: Option<String>,
-        /// Only files whose name matches this glob.
-        include: Option<String>,
-        /// Upper and lower case are the same.
-        ignore_case: bool,
-        /// Lines of context before and after a match.
-        context: usize,
-        /// The most matches.
-        limit: usize,
-    },
+    /// Find lines, or the files that hold them, by a regular expression.
+    Grep(Grep),
     /// Run a command in the sandbox.
     Shell(Shell),
     /// Write to a command that still runs, and collect its new output.
@@ -122,6 +102,17 @@ pub enum Action {
         /// How long to wait for output.
         wait: Duration,
     },
+    /// Wait for a command that runs in the background, and see what it has printed.
+    ShellWait {
+        /// The number of the command; `None`: whichever ends first.
+        id: Option<u32>,
+        /// How long at most; zero only looks.
+        wait: Duration,
+        /// All of its output that is held, not only what is new since the last look.
+        all: bool,
+    },
+    /// List the commands in the background.
+    ShellList,
     /// End a command that still runs.
     ShellStop {
         /// The number of the running command.
@@ -134,6 +125,22 @@ pub enum Action {
         /// Why it changed.
         explanation: Option<String>,
     },
+    /// Show the plan as it stands.
+    PlanRead,
+    /// Begin or end the planning mode, in which nothing may be changed. The person agrees to its end.
+    Mode {
+        /// True at its beginning, false at its end.
+        planning: bool,
+        /// What is planned, for the person to agree to; empty at the beginning.
+        plan: String,
+    },
+    /// Put questions to the person.
+    Ask {
+        /// One to four of them.
+        questions: Vec<AskedQuestion>,
+    },
+    /// Let a nested agent do a part of the task.
+    Delegate(Delegate),
     /// Look at a picture.
     ViewImage {
         /// The file.
@@ -150,7 +157,7 @@ impl Action {
     /// The neutral name of the deed, as shown to a person.
     pub fn verb(&self) -> &'static str {
         match self {
-            Action::Read { .. } => "read",
+            Action::Read(_) => "read",
             Action::Write { .. } => "write",
             Action::Edit { .. } => "edit",
             Action::Insert { .. } => "insert",
@@ -158,15 +165,142 @@ impl Action {
             Action::UndoEdit { .. } => "undo",
             Action::List { .. } => "list",
             Action::Glob { .. } => "glob",
-            Action::Grep { .. } => "grep",
+            Action::Grep(_) => "grep",
             Action::Shell(_) => "run",
             Action::ShellInput { .. } => "input",
+            Action::ShellWait { .. } => "wait",
+            Action::ShellList => "jobs",
             Action::ShellStop { .. } => "stop",
-            Action::Plan { .. } => "plan",
+            Action::Plan { .. } | Action::PlanRead => "plan",
+            Action::Mode { .. } => "mode",
+            Action::Ask { .. } => "ask",
+            Action::Delegate(_) => "delegate",
             Action::ViewImage { .. } => "view",
             Action::Finish { .. } => "finish",
         }
     }
+}
+
+/// A text file, or a stretch of its lines, to be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Read {
+    /// The file.
+    pub path: String,
+    /// First line, counted from 1.
+    pub first: usize,
+    /// `first` counts from the end: 1 is the last line.
+    pub from_end: bool,
+    /// How many lines; `None`: to the end.
+    pub lines: Option<usize>,
+    /// The most bytes of text to give back; cut at a line end, or inside a longer line.
+    pub max_bytes: usize,
+    /// A folder is listed instead of being an error.
+    pub or_list: bool,
+}
+
+impl Read {
+    /// A file from its beginning.
+    pub fn new(path: impl Into<String>, lines: Option<usize>, max_bytes: usize) -> Self {
+        Read {
+            path: path.into(),
+            first: 1,
+            from_end: false,
+            lines,
+            max_bytes,
+            or_list: false,
+        }
+    }
+}
+
+/// What a search looks for, where, and what it gives back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grep {
+    /// The expression in Rust's syntax.
+    pub pattern: String,
+    /// File or folder; `None`: the working folder.
+    pub path: Option<String>,
+    /// Only files whose name matches this glob.
+    pub include: Option<String>,
+    /// Only files of this kind, by ripgrep's names: `rust`, `py`, …
+    pub file_type: Option<String>,
+    /// Upper and lower case are the same.
+    pub ignore_case: bool,
+    /// The expression may match across lines, and `.` matches a line end.
+    pub multiline: bool,
+    /// Lines of context before and after a match.
+    pub context: (usize, usize),
+    /// What is given back.
+    pub want: GrepWant,
+    /// How many matches, files or counts are left out at the beginning.
+    pub skip: usize,
+    /// The most matches, files or counts.
+    pub limit: usize,
+}
+
+impl Grep {
+    /// Lines of all files below the working folder.
+    pub fn new(pattern: impl Into<String>, limit: usize) -> Self {
+        Grep {
+            pattern: pattern.into(),
+            path: None,
+            include: None,
+            file_type: None,
+            ignore_case: false,
+            multiline: false,
+            context: (0, 0),
+            want: GrepWant::Lines,
+            skip: 0,
+            limit,
+        }
+    }
+}
+
+/// What a search gives back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrepWant {
+    /// The lines: [`Outcome::Matches`].
+    Lines,
+    /// The files that have a match, newest first: [`Outcome::Found`].
+    Files,
+    /// How many matching lines each file has, by path: [`Outcome::Counted`].
+    Counts,
+}
+
+/// How a patch is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PatchForm {
+    /// That of Codex (`*** Begin Patch`).
+    Codex,
+    /// A unified diff, as `diff -u` and git write it.
+    Unified,
+}
+
+/// A question of the model to the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedQuestion {
+    /// The model's own id for it, where the harness has ids.
+    pub id: Option<String>,
+    /// A word or two that stand above it; may be empty.
+    pub header: String,
+    /// The question.
+    pub question: String,
+    /// Answers to choose from, each with what it means; the person may always give another.
+    pub options: Vec<(String, String)>,
+    /// Several may be chosen.
+    pub several: bool,
+}
+
+/// A part of the task for a nested agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegate {
+    /// The role as the harness names it; decides prompt and tools of the nested agent.
+    pub role: String,
+    /// A few words for the person.
+    pub title: String,
+    /// What it shall do: all that it is told.
+    pub prompt: String,
+    /// It may only look.
+    pub read_only: bool,
 }
 
 /// What must hold before a whole file is written.
@@ -176,6 +310,8 @@ pub struct WriteRule {
     pub read_first: bool,
     /// The file must not exist.
     pub must_be_new: bool,
+    /// The content is added at the end of a file that exists.
+    pub append: bool,
 }
 
 /// One replacement.

@@ -1,7 +1,7 @@
 //! Commands that go on while the model does other things.
 
 use super::Workbench;
-use super::action::{Outcome, ShellStatus, ToolError};
+use super::action::{JobOut, Outcome, ShellStatus, ToolError};
 use super::shell::{Process, Waited};
 use crate::cancel::Cancel;
 use crate::sandbox::End;
@@ -36,6 +36,8 @@ pub struct JobEnd {
     pub command: String,
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
+    /// Where its whole output is, if it is kept in a file.
+    pub file: Option<PathBuf>,
 }
 
 /// The commands in the background by number.
@@ -122,6 +124,42 @@ impl Workbench {
         outcome
     }
 
+    /// The output of a background command, waited for until it ends.
+    pub(super) fn shell_wait(
+        &mut self,
+        id: Option<u32>,
+        wait: Duration,
+        _all: bool,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Outcome, ToolError> {
+        let first = || self.jobs.table.keys().next().copied();
+        let Some(id) = id.or_else(first) else {
+            return Ok(Outcome::Jobs(Vec::new()));
+        };
+        self.shell_input(id, "", wait, cancel, progress)
+    }
+
+    /// The commands that run, and those that ended and were not asked for yet.
+    pub(super) fn list_jobs(&self) -> Vec<JobOut> {
+        let rows = self.jobs.table.iter();
+        rows.map(|(id, entry)| JobOut {
+            id: *id,
+            command: entry.process.command.clone(),
+            status: match &entry.end {
+                Some(End::Exited(code)) => ShellStatus::Exited(*code),
+                Some(End::Signaled(signal)) => ShellStatus::Signaled(*signal),
+                Some(End::Fence(_)) => ShellStatus::Exited(1),
+                None => ShellStatus::Running {
+                    id: *id,
+                    pid: entry.process.pid(),
+                },
+            },
+            age: entry.process.begun.elapsed(),
+        })
+        .collect()
+    }
+
     pub(super) fn shell_stop(&mut self, id: u32) -> Result<Outcome, ToolError> {
         let begun = Instant::now();
         let Entry { mut process, end } = self.jobs.take(id)?;
@@ -148,6 +186,7 @@ impl Workbench {
                         End::Exited(code) => Some(*code),
                         End::Signaled(_) | End::Fence(_) => None,
                     },
+                    file: None,
                 });
                 entry.end = Some(end);
             }

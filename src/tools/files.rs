@@ -1,7 +1,7 @@
 //! Whole files: read, write, insert and undo, and what every change of a file has in common.
 
 use super::Workbench;
-use super::action::{ChangeKind, FileChange, Outcome, Pass, ReadOut, ToolError, WriteRule};
+use super::action::{ChangeKind, FileChange, Outcome, Pass, Read, ReadOut, ToolError, WriteRule};
 use super::memory::Standing;
 use super::text::{self, LIMIT, Text};
 use crate::sandbox::Lift;
@@ -19,13 +19,10 @@ pub(super) enum Knows {
 }
 
 impl Workbench {
-    pub(super) fn read(
-        &mut self,
-        shown: &str,
-        first: usize,
-        lines: Option<usize>,
-        max_bytes: usize,
-    ) -> Result<Outcome, ToolError> {
+    pub(super) fn read(&mut self, read: &Read, room: usize) -> Result<Outcome, ToolError> {
+        let shown = read.path.as_str();
+        let (first, lines) = (read.first, read.lines);
+        let max_bytes = read.max_bytes.min(room);
         let path = self.existing(shown)?;
         let bytes = self
             .load(&path, shown, LIMIT)?

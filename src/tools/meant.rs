@@ -2,7 +2,7 @@
 //! the container of their training.
 
 use super::Workbench;
-use super::action::Action;
+use super::action::{Action, Grep, Read};
 use std::path::Path;
 
 /// First folders of absolute paths that models make up for the project.
@@ -16,7 +16,7 @@ impl Workbench {
     /// from it only by such an addition.
     pub fn meant(&self, mut action: Action) -> Action {
         let path = match &mut action {
-            Action::Read { path, .. }
+            Action::Read(Read { path, .. })
             | Action::Write { path, .. }
             | Action::Edit { path, .. }
             | Action::Insert { path, .. }
@@ -25,20 +25,20 @@ impl Workbench {
             Action::Glob {
                 path: Some(path), ..
             }
-            | Action::Grep {
+            | Action::Grep(Grep {
                 path: Some(path), ..
-            } => path,
+            }) => path,
             _ => return action,
         };
         let Some((meant, span)) = self.instead_of(path) else {
             return action;
         };
         *path = meant;
-        if let (Action::Read { first, lines, .. }, Some((from, count))) = (&mut action, span)
-            && *first <= 1
+        if let (Action::Read(read), Some((from, count))) = (&mut action, span)
+            && read.first <= 1
         {
-            let most = lines.unwrap_or(count);
-            (*first, *lines) = (from, Some(count.min(most)));
+            let most = read.lines.unwrap_or(count);
+            (read.first, read.lines) = (from, Some(count.min(most)));
         }
         action
     }

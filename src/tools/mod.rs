@@ -24,7 +24,7 @@ mod walk;
 use crate::cancel::Cancel;
 use crate::sandbox::gate::Gate;
 use crate::sandbox::{Lift, Sandbox};
-use action::{Action, Outcome};
+use action::{Action, Outcome, ToolError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -84,12 +84,7 @@ impl Workbench {
         progress: &mut dyn FnMut(&str),
     ) -> Outcome {
         let done = match action {
-            Action::Read {
-                path,
-                first,
-                lines,
-                max_bytes,
-            } => self.read(path, *first, *lines, (*max_bytes).min(room)),
+            Action::Read(read) => self.read(read, room),
             Action::Write {
                 path,
                 content,
@@ -114,7 +109,7 @@ impl Workbench {
                 self.edit(path, &edit, *read_first, lift)
             }
             Action::Insert { path, after, text } => self.insert(path, *after, text, lift),
-            Action::Patch { text, dir } => self.patch(text, dir.as_deref(), lift),
+            Action::Patch { text, form, dir } => self.patch(text, *form, dir.as_deref(), lift),
             Action::UndoEdit { path } => self.undo_edit(path, lift),
             Action::List {
                 path,
@@ -127,31 +122,24 @@ impl Workbench {
                 path,
                 limit,
             } => self.glob(pattern, path.as_deref(), *limit, cancel),
-            Action::Grep {
-                pattern,
-                path,
-                include,
-                ignore_case,
-                context,
-                limit,
-            } => {
-                let query = search::Query {
-                    pattern,
-                    include: include.as_deref(),
-                    ignore_case: *ignore_case,
-                    context: *context,
-                    limit: *limit,
-                };
-                self.grep(&query, path.as_deref(), cancel)
-            }
+            Action::Grep(query) => self.grep(query, cancel),
             Action::Shell(shell) => self.shell(shell, lift, room, cancel, progress),
             Action::ShellInput { id, chars, wait } => {
                 self.shell_input(*id, chars, *wait, cancel, progress)
             }
+            Action::ShellWait { id, wait, all } => {
+                self.shell_wait(*id, *wait, *all, cancel, progress)
+            }
+            Action::ShellList => Ok(Outcome::Jobs(self.list_jobs())),
             Action::ShellStop { id } => self.shell_stop(*id),
             Action::ViewImage { path } => self.view_image(path),
             Action::Plan { .. } => Ok(Outcome::Planned),
             Action::Finish { .. } => Ok(Outcome::Finished),
+            Action::PlanRead | Action::Mode { .. } | Action::Ask { .. } | Action::Delegate(_) => {
+                Err(ToolError::Other(
+                    "this needs the conversation, which a tool does not know".into(),
+                ))
+            }
         };
         done.unwrap_or_else(Outcome::Failed)
     }

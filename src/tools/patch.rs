@@ -4,7 +4,7 @@ mod parse;
 mod place;
 
 use super::Workbench;
-use super::action::{ChangeKind, FileChange, Outcome, Pass, ToolError};
+use super::action::{ChangeKind, FileChange, Outcome, Pass, PatchForm, ToolError};
 use super::files::{Knows, changed};
 use super::matching;
 use super::memory::Standing;
@@ -58,6 +58,7 @@ impl Workbench {
     pub(super) fn patch(
         &mut self,
         text: &str,
+        _form: PatchForm,
         dir: Option<&str>,
         lift: &Lift,
     ) -> Result<Outcome, ToolError> {

@@ -1,7 +1,7 @@
 //! Looking around: list, glob and grep, with the rules of `.gitignore` and its kind.
 
 use super::Workbench;
-use super::action::{Entry, FoundOut, GrepLine, GrepOut, ListOut, Outcome, ToolError};
+use super::action::{Entry, FoundOut, Grep, GrepLine, GrepOut, ListOut, Outcome, ToolError};
 use super::text::LIMIT;
 use super::walk::{NamePattern, Walk, split_base};
 use crate::cancel::Cancel;
@@ -29,15 +29,6 @@ const NAME_TIME: Duration = Duration::from_secs(1);
 const LINE: usize = 4 << 10;
 /// The longest line that a grep can search, in bytes.
 const LINE_BUFFER: usize = 8 << 20;
-
-/// What a grep looks for.
-pub(super) struct Query<'a> {
-    pub pattern: &'a str,
-    pub include: Option<&'a str>,
-    pub ignore_case: bool,
-    pub context: usize,
-    pub limit: usize,
-}
 
 impl Workbench {
     pub(super) fn list(
@@ -142,27 +133,22 @@ impl Workbench {
         }))
     }
 
-    pub(super) fn grep(
-        &mut self,
-        query: &Query,
-        path: Option<&str>,
-        cancel: &Cancel,
-    ) -> Result<Outcome, ToolError> {
-        let root = self.existing(path.unwrap_or("."))?;
-        let include = query.include.map(NamePattern::new).transpose()?;
+    pub(super) fn grep(&mut self, query: &Grep, cancel: &Cancel) -> Result<Outcome, ToolError> {
+        let root = self.existing(query.path.as_deref().unwrap_or("."))?;
+        let include = query.include.as_deref().map(NamePattern::new).transpose()?;
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(query.ignore_case)
             .crlf(true)
-            .build(query.pattern)
+            .build(&query.pattern)
             .map_err(|e| ToolError::BadPattern {
-                pattern: query.pattern.into(),
+                pattern: query.pattern.clone(),
                 why: e.to_string(),
             })?;
         let mut searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .line_number(true)
-            .before_context(query.context)
-            .after_context(query.context)
+            .before_context(query.context.0)
+            .after_context(query.context.1)
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(LINE_BUFFER))
             .build();

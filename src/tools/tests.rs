@@ -92,12 +92,7 @@ impl Bench {
 }
 
 fn read(path: &str) -> Action {
-    Action::Read {
-        path: path.into(),
-        first: 1,
-        lines: None,
-        max_bytes: usize::MAX,
-    }
+    Action::Read(Read::new(path, None, usize::MAX))
 }
 
 fn write(path: &str, content: &str, read_first: bool) -> Action {
@@ -107,6 +102,7 @@ fn write(path: &str, content: &str, read_first: bool) -> Action {
         rule: WriteRule {
             read_first,
             must_be_new: false,
+            append: false,
         },
     }
 }
@@ -136,6 +132,7 @@ fn edits(path: &str, pairs: &[(&str, &str)], base: Base, unique: Unique) -> Acti
 fn patch(text: &str) -> Action {
     Action::Patch {
         text: format!("*** Begin Patch\n{text}\n*** End Patch"),
+        form: PatchForm::Codex,
         dir: None,
     }
 }

@@ -27,7 +27,9 @@ macro_rules! script {
 }
 
 /// All harnesses and wires that the invariants are held over.
-pub const HARNESSES: [&str; 4] = ["native", "qwen-code", "minimal", "mini-swe-agent"];
+pub fn harnesses() -> impl Iterator<Item = &'static str> {
+    open_interpreter::harnesses::ALL.iter().map(|h| h.id())
+}
 pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 
 /// Builds one run of the binary.

@@ -71,7 +71,7 @@ pub(super) fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::UndoEdit { path } => vec![resolve(path, cwd)],
-        Action::Patch { text, dir } => {
+        Action::Patch { text, dir, .. } => {
             let base = resolve(dir.as_deref().unwrap_or("."), cwd);
             text.lines()
                 .filter_map(patched)
@@ -120,6 +120,7 @@ pub(super) fn common(folders: &[PathBuf], roots: &[PathBuf]) -> Option<PathBuf> 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::tools::action::PatchForm;
 
     #[test]
     fn paths_are_resolved_by_name() {
@@ -135,6 +136,7 @@ mod tests {
         let text = "*** Begin Patch\n*** Add File: a\n+*** Add File: no\n  *** Update File: ../b\n*** Move to: /c/d\n@@\n-x\n*** Delete File:  e \n*** End of File\n*** End Patch";
         let action = Action::Patch {
             text: text.into(),
+            form: PatchForm::Codex,
             dir: Some("sub".into()),
         };
         let want = ["/w/sub/a", "/w/b", "/c/d", "/w/sub/e"].map(PathBuf::from);

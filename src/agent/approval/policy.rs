@@ -124,11 +124,17 @@ impl Judge {
                 }
             }
             Action::ShellStop { .. }
-            | Action::Read { .. }
+            | Action::ShellWait { .. }
+            | Action::ShellList
+            | Action::Read(_)
             | Action::List { .. }
             | Action::Glob { .. }
-            | Action::Grep { .. }
+            | Action::Grep(_)
             | Action::Plan { .. }
+            | Action::PlanRead
+            | Action::Mode { .. }
+            | Action::Ask { .. }
+            | Action::Delegate(_)
             | Action::ViewImage { .. }
             | Action::Finish { .. } => Verdict::Allow(Lift::Nothing),
         }

@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn the_sizes_in_the_readme_are_those_of_the_harnesses() {
         let kb = |bytes: usize| format!("{:.1}", bytes as f64 / 1000.0);
-        let rows = harnesses::ALL.map(|harness| {
+        let rows = harnesses::ALL.iter().map(|harness| {
             let sizes =
                 Size::ALL.map(|(size, _)| kb(surface_bytes(&harness.begin(&context(size)))));
             format!("| `{}` | {} |\n", harness.id(), sizes.join(" | "))
         });
-        let table = rows.concat();
+        let table: String = rows.collect();
         let readme = include_str!("../../../README.md");
         assert!(readme.contains(&table), "the README must hold\n{table}");
     }

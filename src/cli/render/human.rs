@@ -7,7 +7,7 @@ use super::{Theme, diff};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::agent::metrics::Metrics;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, Outcome, PlanStep, ShellStatus, StepStatus};
+use crate::tools::action::{Action, Grep, Outcome, PlanStep, ShellStatus, StepStatus};
 use std::io::Write;
 use std::time::Duration;
 
@@ -181,7 +181,20 @@ impl<W: Write> Human<W> {
     fn finished(&mut self, action: &Action, outcome: &Outcome, took: Duration) {
         let t = self.theme;
         match outcome {
-            Outcome::Planned | Outcome::Finished => {}
+            Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => {}
+            Outcome::ModeSet => self.detail("done".into()),
+            Outcome::Counted(c) => {
+                self.detail(format!("{} lines in {} files", c.total, c.total_files))
+            }
+            Outcome::Jobs(jobs) => self.detail(format!("{} commands", jobs.len())),
+            Outcome::Answered(answers) => {
+                for answer in answers {
+                    self.detail(one_line(&answer.join(", ")));
+                }
+            }
+            Outcome::Delegated(part) => {
+                self.detail(format!("{} actions, {}", part.actions, duration(part.took)))
+            }
             Outcome::Read(r) => self.detail(format!("{} of {} lines", r.lines, r.total)),
             Outcome::Listed(l) => self.detail(format!("{} entries", l.entries.len() + l.more)),
             Outcome::Found(f) => self.detail(format!("{} files", f.total)),
@@ -478,12 +491,14 @@ pub fn strength_text(mode: Mode, strength: &Strength) -> String {
 /// What an action is about, in one line.
 pub fn gist(action: &Action) -> String {
     let text = match action {
-        Action::Read {
-            path, first, lines, ..
-        } => match (first, lines) {
-            (1, None) => path.clone(),
-            (first, None) => format!("{path} from line {first}"),
-            (first, Some(n)) => format!("{path} lines {first}–{}", first + n.saturating_sub(1)),
+        Action::Read(read) => match (read.first, read.lines, &read.path) {
+            (last, _, path) if read.from_end => format!("{path}, the last {last} lines"),
+            (1, None, path) => path.clone(),
+            (first, None, path) => format!("{path} from line {first}"),
+            (first, Some(n), path) => {
+                let last = first.saturating_add(n.saturating_sub(1));
+                format!("{path} lines {first}–{last}")
+            }
         },
         Action::Write { path, content, .. } => {
             format!("{path} ({} lines)", content.lines().count())
@@ -500,13 +515,26 @@ pub fn gist(action: &Action) -> String {
                 .map(|(_, f)| f);
             files.collect::<Vec<_>>().join(", ")
         }
-        Action::Glob { pattern, path, .. } | Action::Grep { pattern, path, .. } => match path {
+        Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
+        {
             Some(path) => format!("{pattern} in {path}"),
             None => pattern.clone(),
         },
         Action::Shell(s) => s.command.clone(),
-        Action::ShellInput { id, .. } | Action::ShellStop { id } => format!("command {id}"),
-        Action::Plan { .. } | Action::Finish { .. } => String::new(),
+        Action::ShellInput { id, .. }
+        | Action::ShellStop { id }
+        | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
+        Action::Mode { planning, .. } => match planning {
+            true => "planning begins".into(),
+            false => "planning ends".into(),
+        },
+        Action::Ask { questions } => {
+            let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
+            words.join(" / ")
+        }
+        Action::Delegate(part) => format!("{}: {}", part.role, part.title),
+        Action::ShellWait { id: None, .. } | Action::ShellList => "background commands".into(),
+        Action::Plan { .. } | Action::PlanRead | Action::Finish { .. } => String::new(),
     };
     shorten(&one_line(&text))
 }

@@ -1,6 +1,6 @@
 //! What came of an action.
 
-use super::{Pass, ToolError};
+use super::{Pass, PlanStep, ToolError};
 use crate::model::Part;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,8 +21,20 @@ pub enum Outcome {
     Matches(GrepOut),
     /// Of a shell, shell input or shell stop.
     Shell(ShellOut),
+    /// Of a grep that counts: each file, absolute, with its matching lines.
+    Counted(CountOut),
+    /// Of a list of background commands.
+    Jobs(Vec<JobOut>),
     /// The plan was taken over.
     Planned,
+    /// The plan as it stands.
+    Plan(Vec<PlanStep>),
+    /// The mode was changed as asked.
+    ModeSet,
+    /// Answers of the person, one list of chosen or own words for each question.
+    Answered(Vec<Vec<String>>),
+    /// Of a nested agent.
+    Delegated(DelegateOut),
     /// A picture.
     Image {
         /// Its path.
@@ -172,6 +184,49 @@ pub struct GrepLine {
     pub text: String,
     /// False for a line of context.
     pub is_match: bool,
+}
+
+/// Matching lines by file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountOut {
+    /// File or folder that was searched, absolute.
+    pub root: PathBuf,
+    /// Files with their number of matching lines, by path.
+    pub files: Vec<(PathBuf, usize)>,
+    /// How many files there are in all.
+    pub total_files: usize,
+    /// How many matching lines there are in all.
+    pub total: usize,
+}
+
+/// A command in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOut {
+    /// Its number.
+    pub id: u32,
+    /// Its command line.
+    pub command: String,
+    /// How it stands.
+    pub status: ShellStatus,
+    /// How long ago it was started.
+    pub age: Duration,
+}
+
+/// The result of a nested agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DelegateOut {
+    /// A number of its own within the session.
+    pub id: u32,
+    /// Its last answer; may be empty.
+    pub text: String,
+    /// Why it ended early, as a sentence; `None` when it was done.
+    pub failure: Option<String>,
+    /// How many actions it took.
+    pub actions: u32,
+    /// Tokens that it read and wrote.
+    pub tokens: u64,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// A command's result.

@@ -5,11 +5,11 @@ fn a_read_gives_lines_and_says_what_is_left() {
     let mut b = Bench::new()
         .file("a", "one\r\ntwo\r\nthree")
         .file("long", "é".repeat(100));
-    let stretch = |first, lines, max_bytes| Action::Read {
-        path: "a".into(),
-        first,
-        lines,
-        max_bytes,
+    let stretch = |first, lines, max_bytes| {
+        Action::Read(Read {
+            first,
+            ..Read::new("a", lines, max_bytes)
+        })
     };
     for (action, text, first, lines, cut) in [
         (stretch(1, None, 100), "one\ntwo\nthree", 1, 3, false),
@@ -116,6 +116,7 @@ fn a_write_never_loses_what_the_model_has_not_seen() {
         rule: WriteRule {
             read_first: false,
             must_be_new: true,
+            append: false,
         },
     };
     assert_eq!(b.error(must_be_new), ToolError::Exists { path: "a".into() });
@@ -392,6 +393,7 @@ fn a_patch_after_cd_is_relative_to_that_folder() {
     let mut b = Bench::new().file("sub/a", "1\n");
     let change = b.changed(Action::Patch {
         text: "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** End Patch".into(),
+        form: PatchForm::Codex,
         dir: Some("sub".into()),
     });
     assert_eq!(change[0].shown, "a");
@@ -430,16 +432,11 @@ fn a_path_is_what_the_model_must_have_meant() {
         .file("@odd", "x")
         .file("b:7", "y");
     let meant = |path: &str| {
-        let action = Action::Read {
-            path: path.into(),
-            first: 1,
-            lines: None,
-            max_bytes: 100,
-        };
+        let action = Action::Read(Read::new(path, None, 100));
         match b.bench.meant(action) {
-            Action::Read {
+            Action::Read(Read {
                 path, first, lines, ..
-            } => (
+            }) => (
                 path.replace(&b.dir.display().to_string(), "DIR"),
                 first,
                 lines,

@@ -18,14 +18,7 @@ fn workspace() -> Bench {
 }
 
 fn grep(pattern: &str) -> Action {
-    Action::Grep {
-        pattern: pattern.into(),
-        path: None,
-        include: None,
-        ignore_case: false,
-        context: 0,
-        limit: 100,
-    }
+    Action::Grep(Grep::new(pattern, 100))
 }
 
 /// The lines of a grep as `path:number:text`, with `-` for context, and the total.
@@ -55,13 +48,14 @@ fn a_grep_honours_ignore_rules_and_skips_what_is_not_text() {
 #[test]
 fn a_grep_has_its_options() {
     let mut b = workspace();
-    let wide = |include: Option<&str>, context, limit| Action::Grep {
-        pattern: "needle$".into(),
-        path: Some("src".into()),
-        include: include.map(String::from),
-        ignore_case: true,
-        context,
-        limit,
+    let wide = |include: Option<&str>, context, limit| {
+        Action::Grep(Grep {
+            path: Some("src".into()),
+            include: include.map(String::from),
+            ignore_case: true,
+            context: (context, context),
+            ..Grep::new("needle$", limit)
+        })
     };
     let deep = "src/lib/deep.rs";
     assert_eq!(
@@ -82,14 +76,10 @@ fn a_grep_has_its_options() {
             true
         )
     );
-    let one = Action::Grep {
-        pattern: "four".into(),
+    let one = Action::Grep(Grep {
         path: Some(deep.into()),
-        include: None,
-        ignore_case: false,
-        context: 0,
-        limit: 9,
-    };
+        ..Grep::new("four", 9)
+    });
     assert_eq!(lines(&mut b, one).0, [format!("{deep}:4:four")]);
     assert!(matches!(b.error(grep("a(")), ToolError::BadPattern { .. }));
     let long = "x".repeat(10_000);

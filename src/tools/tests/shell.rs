@@ -87,12 +87,10 @@ fn a_large_output_lies_in_a_file_that_can_be_read() {
     assert_eq!(out.status, ShellStatus::Exited(3));
     assert_eq!(out.output.bytes, 300_001 + 108_894 + 5);
     let file = out.output.file.expect("a file").display().to_string();
-    let part = b.run(Action::Read {
-        path: file,
+    let part = b.run(Action::Read(Read {
         first: 20_000,
-        lines: Some(3),
-        max_bytes: 100,
-    });
+        ..Read::new(file, Some(3), 100)
+    }));
     assert!(matches!(part, Outcome::Read(p) if p.text == "19999\n20000\nLAST\n"));
 }
 
@@ -228,6 +226,7 @@ fn the_end_of_a_background_command_is_told_once() {
         ends = b.bench.ended_jobs();
     }
     let end = JobEnd {
+        file: None,
         id: quick,
         command: "echo over; exit 2".into(),
         code: Some(2),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::action::{Escalation, WriteRule};
+use crate::tools::action::{Escalation, PatchForm, WriteRule};
 use std::time::Duration;
 
 const ENFORCED: Strength = Strength::Enforced;
@@ -43,7 +43,11 @@ fn patch(paths: &[&str]) -> Action {
     for path in paths {
         text.push_str(&format!("*** Delete File: {path}\n"));
     }
-    Action::Patch { text, dir: None }
+    Action::Patch {
+        text,
+        form: PatchForm::Codex,
+        dir: None,
+    }
 }
 
 fn decide(judge: &Judge, action: &Action) -> Verdict {
