@@ -123,6 +123,7 @@ pub fn shell_out(command: &str, output: &str, status: ShellStatus) -> Outcome {
     Outcome::Shell(ShellOut {
         command: command.into(),
         dir: "/home/ada/projects/shop".into(),
+        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,

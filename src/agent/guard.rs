@@ -132,6 +132,7 @@ mod tests {
         Outcome::Shell(ShellOut {
             command: String::new(),
             dir: "/".into(),
+            job: None,
             output: Output {
                 text: text.into(),
                 bytes: text.len() as u64,
