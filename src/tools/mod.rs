@@ -7,6 +7,7 @@ pub mod action;
 mod background;
 mod edit;
 mod files;
+mod grep;
 pub mod image;
 mod indent;
 mod marker;
