@@ -186,15 +186,15 @@ impl Action {
 pub struct Read {
     /// The file.
     pub path: String,
-    /// First line, counted from 1.
+    /// First line, counted from 1; of a folder the first entry.
     pub first: usize,
-    /// `first` counts from the end: 1 is the last line.
+    /// `first` counts from the end: 1 is the last line. Beyond the beginning it is the beginning.
     pub from_end: bool,
-    /// How many lines; `None`: to the end.
+    /// How many lines; `None`: to the end. Of a folder as many entries, or 1,000.
     pub lines: Option<usize>,
     /// The most bytes of text to give back; cut at a line end, or inside a longer line.
     pub max_bytes: usize,
-    /// A folder is listed instead of being an error.
+    /// A folder is listed, with everything in it, instead of being an error.
     pub or_list: bool,
 }
 

@@ -85,7 +85,7 @@ impl Workbench {
         progress: &mut dyn FnMut(&str),
     ) -> Outcome {
         let done = match action {
-            Action::Read(read) => self.read(read, room),
+            Action::Read(read) => self.read(read, room, cancel),
             Action::Write {
                 path,
                 content,
