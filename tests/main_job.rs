@@ -519,5 +519,3 @@ fn a_bad_config_ends_with_the_key_and_the_line() {
         .expect_exit(0)
         .expect_stderr("harness");
 }
-
-/// How a harness ends its task.
