@@ -46,6 +46,11 @@ impl CheckGuard {
         self.shown.iter().any(|command| command.contains(file))
     }
 
+    /// The last command failed.
+    pub fn has_failed(&self) -> bool {
+        self.last_run_failed
+    }
+
     /// The model was reminded in this turn.
     pub fn has_nudged(&self) -> bool {
         self.nudged

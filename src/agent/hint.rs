@@ -12,15 +12,25 @@ use std::path::Path;
 const WORDS: usize = 400;
 const PATH: usize = 200;
 
+/// What the model did with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Not,
+    Read,
+    Changed,
+}
+
 impl Session {
-    /// What to do with the first file that the task names and that is unchanged: read it, or change
-    /// it. `None` where a model is left alone: on hosted servers, without `harness_guidance`, and
+    /// What to do with the first file that the task names: read it, change it, or repair what was
+    /// changed wrongly; those that are unchanged come first. `None` where a model is left alone: on hosted servers, without `harness_guidance`, and
     /// when the task names no such file.
     pub(super) fn next_step(&self, check: &CheckGuard) -> Option<String> {
         if !self.provider.is_local() || !self.context.guidance {
             return None;
         }
-        let (file, seen) = self.files_of_the_task(check).into_iter().next()?;
+        let files = self.files_of_the_task(check);
+        let unchanged = files.iter().find(|(_, seen)| *seen != Seen::Changed);
+        let (file, seen) = unchanged.or(files.first())?.clone();
         let read = Action::Read(Read::new(file.clone(), None, usize::MAX));
         let edit = Action::Edit {
             path: file.clone(),
@@ -40,14 +50,18 @@ impl Session {
             is_offered.then_some((name, arguments))
         };
         Some(match (seen, call(&read), call(&edit)) {
-            (false, Some((name, arguments)), _) => {
+            (Seen::Changed, ..) if !check.has_failed() => return None,
+            (Seen::Changed, ..) => format!(
+                "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
+            ),
+            (Seen::Not, Some((name, arguments)), _) => {
                 format!("Look into {file} now: call {name} with {arguments}.")
             }
-            (false, None, _) => format!("Look into {file} now: run `cat {file}`."),
-            (true, _, Some((name, _))) => {
+            (Seen::Not, None, _) => format!("Look into {file} now: run `cat {file}`."),
+            (Seen::Read, _, Some((name, _))) => {
                 format!("{file} is still as it was: change what is wrong in it, with {name}.")
             }
-            (true, _, None) => {
+            (Seen::Read, _, None) => {
                 format!("{file} is still as it was: write it anew without the fault.")
             }
         })
@@ -57,19 +71,19 @@ impl Session {
     pub(super) fn has_looked_nowhere(&self, check: &CheckGuard) -> bool {
         let changed = self.workbench.memory().files().any(|(_, changed)| changed);
         let files = self.files_of_the_task(check);
-        !changed && files.first().is_some_and(|(_, seen)| !seen)
+        !changed && files.first().is_some_and(|(_, seen)| *seen == Seen::Not)
     }
 
-    /// The files of the working folder that the task names and that were not changed, in the order
-    /// of the task, and whether the model has seen each.
-    fn files_of_the_task(&self, check: &CheckGuard) -> Vec<(String, bool)> {
+    /// The files of the working folder that the task names, in its order, and what the model did
+    /// with each.
+    fn files_of_the_task(&self, check: &CheckGuard) -> Vec<(String, Seen)> {
         let cwd = self.workbench.cwd();
         let task = self
             .transcript
             .entries()
             .filter(|(_, mark, _)| *mark == Mark::Task);
         let text: String = task.map(|(item, ..)| item.text()).collect();
-        let mut found: Vec<(String, bool)> = Vec::new();
+        let mut found: Vec<(String, Seen)> = Vec::new();
         for word in self
             .harness
             .spoken(&self.start, &text)
@@ -92,11 +106,13 @@ impl Session {
                 .memory()
                 .files()
                 .find(|(file, _)| *file == path);
-            match known {
-                Some((_, true)) => {}
-                Some((_, false)) => found.push((name.to_owned(), true)),
-                None => found.push((name.to_owned(), check.has_shown(name))),
-            }
+            let seen = match known {
+                Some((_, true)) => Seen::Changed,
+                Some((_, false)) => Seen::Read,
+                None if check.has_shown(name) => Seen::Read,
+                None => Seen::Not,
+            };
+            found.push((name.to_owned(), seen));
         }
         found
     }
