@@ -10,6 +10,7 @@ pub mod format;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
+pub mod opencode;
 pub mod qwen_code;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -31,6 +32,7 @@ pub const ALL: &[&dyn Harness] = &[
     &qwen_code::QwenCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
+    &opencode::Opencode,
 ];
 
 /// The harness for a model of no known family.

@@ -4,7 +4,7 @@
 mod actions;
 mod results;
 
-use super::format::{documents, planning, prompt, user_parts};
+use super::format::{documents, job_ended, planning, prompt, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
@@ -134,10 +134,7 @@ impl Harness for MiniSweAgent {
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => format!("The background command `{command}` ended with code {code}."),
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };

@@ -3,7 +3,7 @@
 mod results;
 
 use super::format::args::{Args, whole};
-use super::format::{documents, planning, prompt, surface};
+use super::format::{documents, job_ended, planning, prompt, surface};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{
@@ -52,12 +52,7 @@ impl Harness for Minimal {
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => {
-                    format!("The background command `{command}` ended with exit code {code}.")
-                }
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };

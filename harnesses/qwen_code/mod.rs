@@ -153,10 +153,10 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         }),
         "read_file" => Ok(Action::Read(Read {
             // Counted from 0 in the call, from 1 in the action.
-            first: size(args.positive("offset")).unwrap_or(0).saturating_add(1),
+            first: args.size("offset").unwrap_or(0).saturating_add(1),
             ..Read::new(
                 args.need_filled("file_path")?,
-                size(args.positive("limit"))
+                args.size("limit")
                     .or(Some(READ_LINES))
                     .map(|n| n.min(READ_LINES)),
                 READ_BYTES,
@@ -168,7 +168,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             ignore_case: true,
             ..Grep::new(
                 args.need_filled("pattern")?,
-                size(args.positive("limit")).unwrap_or(MATCHES).min(MATCHES),
+                args.size("limit").unwrap_or(MATCHES).min(MATCHES),
             )
         })),
         "glob" => Ok(Action::Glob {
@@ -205,10 +205,6 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         "todo_write" => todos(&args),
         name => Err(surface::unknown(TOOLS, name)),
     }
-}
-
-fn size(number: Option<u64>) -> Option<usize> {
-    number.map(|n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 fn shell(args: &Args) -> Result<Action, CallError> {
