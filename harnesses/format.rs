@@ -251,6 +251,14 @@ pub fn planning(on: bool) -> &'static str {
     }
 }
 
+/// True when a file is a picture by its name: where an agent reads text and pictures by one tool.
+pub fn is_picture(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".png", ".jpg", ".jpeg", ".gif", ".webp"]
+        .iter()
+        .any(|end| path.ends_with(end))
+}
+
 /// That a command in the background ended.
 pub fn job_ended(command: &str, code: Option<i32>) -> String {
     match code {

@@ -11,6 +11,7 @@ pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
 pub mod opencode;
+pub mod pi;
 pub mod qwen_code;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -33,6 +34,7 @@ pub const ALL: &[&dyn Harness] = &[
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,
+    &pi::Pi,
 ];
 
 /// The harness for a model of no known family.

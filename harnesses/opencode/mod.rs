@@ -5,7 +5,7 @@ mod results;
 mod write;
 
 use super::format::args::{self, Args};
-use super::format::{documents, job_ended, planning, prompt, surface};
+use super::format::{documents, is_picture, job_ended, planning, prompt, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{
@@ -29,8 +29,6 @@ const READ_BYTES: usize = 51_200;
 const TIMEOUT: Duration = Duration::from_millis(120_000);
 /// The most matches of a search, and files of a glob.
 const FOUND: usize = 100;
-/// Files that `read` shows as pictures.
-const PICTURES: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 /// The roles of `task`.
 const GENERAL: &str = "general";
 const EXPLORE: &str = "explore";
@@ -233,8 +231,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
 
 /// A file, a folder, or a picture, which is told by its name.
 fn read(args: &Args, path: String) -> Action {
-    let lower = path.to_lowercase();
-    if PICTURES.iter().any(|end| lower.ends_with(end)) {
+    if is_picture(&path) {
         return Action::ViewImage { path };
     }
     Action::Read(Read {
