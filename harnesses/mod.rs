@@ -110,7 +110,9 @@ pub trait Harness: Sync {
         done.iter().map(|done| self.result(done, room)).collect()
     }
     /// The inverse of [`Harness::action`]: the name and arguments of the call that asks for this,
-    /// so that a transcript can change its harness. `None`: it has no such tool.
+    /// so that a transcript can change its harness. `None`: it has no such tool. The text of a
+    /// freeform tool stands under `input`; a harness that reads text gives the label of a fenced
+    /// block and, under `command`, what stands in it.
     fn write(&self, _action: &Action) -> Option<(&'static str, Value)> {
         None
     }

@@ -3,7 +3,7 @@
 use super::surface;
 use crate::harnesses::CallError;
 use crate::model::ToolCall;
-use crate::tools::action::StepStatus;
+use crate::tools::action::{OnTimeout, Shell, StepStatus};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -145,7 +145,7 @@ pub fn status(name: &str) -> Option<StepStatus> {
 }
 
 /// The arguments of a call: those pairs that have a value, in this order.
-pub fn object<const N: usize>(pairs: [(&str, Option<Value>); N]) -> Value {
+pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<Value>)>) -> Value {
     pairs
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)))
@@ -161,6 +161,14 @@ pub fn always(value: impl Into<Value>) -> Option<Value> {
 /// A value that a call leaves out where it is the usual one.
 pub fn unless<T: PartialEq + Into<Value>>(usual: T, value: T) -> Option<Value> {
     (value != usual).then(|| value.into())
+}
+
+/// The time after which a command is killed. The time after which one goes on in the background is
+/// no timeout.
+pub fn timeout(shell: &Shell) -> Option<Duration> {
+    shell
+        .time_limit
+        .filter(|_| shell.on_timeout == OnTimeout::Kill)
 }
 
 /// A number of milliseconds for a call.

@@ -4,13 +4,16 @@
 mod actions;
 mod results;
 
+use super::format::args::{always, object};
 use super::format::{documents, job_ended, planning, prompt, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
 use crate::model::{Finish, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Outcome, Shell, ShellKind};
+use crate::words::quote;
 use actions::Found;
+use serde_json::Value;
 use std::time::Duration;
 
 /// The harness for models that cannot call tools, and for small coder models.
@@ -112,6 +115,19 @@ impl Harness for MiniSweAgent {
             available: Vec::new(),
             nearest: Vec::new(),
         })
+    }
+
+    /// A command block: its label, and the command.
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        let command = match action {
+            Action::Shell(shell) if !shell.background => match &shell.dir {
+                None => shell.command.clone(),
+                Some(dir) => format!("cd {} && {}", quote(dir), shell.command),
+            },
+            Action::Finish { text } => actions::finish(text)?,
+            _ => return None,
+        };
+        Some((FENCE, object([("command", always(command))])))
     }
 
     fn result(&self, done: &Done, room: usize) -> Item {

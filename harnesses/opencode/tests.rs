@@ -194,7 +194,7 @@ fn calls_return_to_themselves() {
 /// Actions of other agents, as far as this surface has them.
 #[test]
 fn other_actions_find_a_call() {
-    let write = |action| Opencode.write(&action).map(|(name, value)| (name, value));
+    let write = |action| Opencode.write(&action);
     let list = Action::List {
         path: "src".into(),
         ignore: Vec::new(),

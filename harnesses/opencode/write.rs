@@ -1,10 +1,8 @@
 //! From an action to the call that asks for it.
 
 use super::{EXPLORE, GENERAL, READ_LINES, TIMEOUT};
-use crate::harnesses::format::args::{always, milliseconds, object, unless};
-use crate::tools::action::{
-    Action, Grep, GrepWant, OnTimeout, PatchForm, PlanStep, Read, Shell, Unique,
-};
+use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
+use crate::tools::action::{Action, Grep, GrepWant, PatchForm, PlanStep, Read, Shell, Unique};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -112,15 +110,11 @@ fn shell(shell: &Shell) -> Option<(&'static str, Value)> {
     if shell.background {
         return None;
     }
-    // A limit at which a command goes on in the background is no timeout.
-    let limit = shell
-        .time_limit
-        .filter(|_| shell.on_timeout == OnTimeout::Kill);
     let arguments = object([
         ("command", always(shell.command.as_str())),
         (
             "timeout",
-            limit.and_then(|limit| unless(milliseconds(TIMEOUT), milliseconds(limit))),
+            timeout(shell).and_then(|limit| unless(milliseconds(TIMEOUT), milliseconds(limit))),
         ),
         ("workdir", shell.dir.as_deref().map(Value::from)),
     ]);

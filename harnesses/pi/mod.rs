@@ -2,13 +2,11 @@
 
 mod results;
 
-use super::format::args::{Args, always, object, unless};
+use super::format::args::{Args, always, object, timeout, unless};
 use super::format::{documents, is_picture, job_ended, planning, prompt, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{
-    Action, Base, OnTimeout, Pass, Read, Replace, Shell, Unique, WriteRule,
-};
+use crate::tools::action::{Action, Base, Pass, Read, Replace, Shell, Unique, WriteRule};
 use serde_json::Value;
 use std::fmt::Write;
 use std::time::Duration;
@@ -201,15 +199,11 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
         }
         Action::ViewImage { path } => Some(("read", object([("path", always(path.as_str()))]))),
         Action::Shell(shell) if !shell.background && shell.dir.is_none() => {
-            // A limit at which a command goes on in the background is no timeout.
-            let limit = shell
-                .time_limit
-                .filter(|_| shell.on_timeout == OnTimeout::Kill);
             let arguments = object([
                 ("command", always(shell.command.as_str())),
                 (
                     "timeout",
-                    limit.and_then(|limit| unless(TIMEOUT.as_secs(), limit.as_secs())),
+                    timeout(shell).and_then(|limit| unless(TIMEOUT.as_secs(), limit.as_secs())),
                 ),
             ]);
             Some(("bash", arguments))

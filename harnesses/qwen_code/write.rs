@@ -1,11 +1,9 @@
 //! From an action to the call that asks for it.
 
 use super::{EXPLORE, GENERAL, MATCHES, READ_LINES, TIMEOUT, task_id};
-use crate::harnesses::format::args::{always, milliseconds, object, unless};
+use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
 use crate::harnesses::format::ask;
-use crate::tools::action::{
-    Action, AskedQuestion, Grep, GrepWant, OnTimeout, PlanStep, Shell, Unique,
-};
+use crate::tools::action::{Action, AskedQuestion, Grep, GrepWant, PlanStep, Shell, Unique};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -118,16 +116,12 @@ fn grep(grep: &Grep) -> Option<Value> {
 }
 
 fn shell(shell: &Shell) -> Value {
-    // A limit at which a command goes on in the background is no timeout.
-    let limit = shell
-        .time_limit
-        .filter(|_| shell.on_timeout == OnTimeout::Kill);
     object([
         ("command", always(shell.command.as_str())),
         ("is_background", unless(false, shell.background)),
         (
             "timeout",
-            limit.and_then(|limit| unless(TIMEOUT.0, milliseconds(limit))),
+            timeout(shell).and_then(|limit| unless(TIMEOUT.0, milliseconds(limit))),
         ),
         ("directory", shell.dir.as_deref().map(Value::from)),
     ])
