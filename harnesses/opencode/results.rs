@@ -9,8 +9,8 @@ use crate::harnesses::format::{
 };
 use crate::harnesses::{CallError, Done, Item};
 use crate::tools::action::{
-    Action, DelegateOut, FileChange, FoundOut, GrepOut, ListOut, Outcome, ReadOut, Shell, ShellOut,
-    ShellStatus, ToolError,
+    Action, DelegateOut, FileChange, FoundOut, GrepOut, ListOut, Outcome, Read, ReadOut, Shell,
+    ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn misfit(error: &CallError) -> String {
 fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String {
     match (action, outcome) {
         (_, Outcome::Read(out)) => file(out, room),
-        (Action::Read(_), Outcome::Listed(out)) => folder(out),
+        (Action::Read(read), Outcome::Listed(out)) => folder(read, out),
         (Action::Write { .. }, Outcome::Changed(_)) => "The file was written.".into(),
         (Action::Patch { .. }, Outcome::Changed(changes)) => format!(
             "The patch was applied to these files:\n{}",
@@ -104,7 +104,7 @@ fn shorten(line: &str) -> String {
     }
 }
 
-fn folder(out: &ListOut) -> String {
+fn folder(read: &Read, out: &ListOut) -> String {
     let mut text = format!(
         "<path>{}</path>\n<type>directory</type>\n<entries>\n",
         out.path.display()
@@ -113,14 +113,17 @@ fn folder(out: &ListOut) -> String {
         let mark = if entry.is_dir { "/" } else { "" };
         let _ = writeln!(text, "{}{mark}", entry.name);
     }
-    let count = out.entries.len();
-    match out.more {
-        0 => format!("{text}\n({count} entries)\n</entries>"),
-        more => format!(
-            "{text}\n(Showing {count} of {} entries. Use glob or bash to see more.)\n</entries>",
-            count + more
+    let first = read.first.max(1);
+    let last = first - 1 + out.entries.len();
+    let total = last + out.more;
+    let footer = match out.more {
+        0 => format!("{total} entries"),
+        _ => format!(
+            "Showing entries {first}-{last} of {total}. Use offset={} to continue.",
+            last + 1
         ),
-    }
+    };
+    format!("{text}\n({footer})\n</entries>")
 }
 
 fn edited(changes: &[FileChange]) -> String {

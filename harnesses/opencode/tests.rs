@@ -297,14 +297,21 @@ fn reads_are_told() {
         is_dir,
         size: 1,
     };
-    let folder = Outcome::Listed(ListOut {
-        path: "/w".into(),
-        entries: vec![entry("src", true), entry("a.py", false)],
-        ignored: 0,
-        more: 0,
-    });
+    let folder = |more| {
+        Outcome::Listed(ListOut {
+            path: "/w".into(),
+            entries: vec![entry("src", true), entry("a.py", false)],
+            ignored: 0,
+            more,
+        })
+    };
+    let part = call("read", json!({"filePath": ".", "offset": 3, "limit": 2}));
+    assert!(
+        told(part, folder(5))
+            .ends_with("\n\n(Showing entries 3-4 of 9. Use offset=5 to continue.)\n</entries>")
+    );
     assert_eq!(
-        told(file(), folder),
+        told(file(), folder(0)),
         "<path>/w</path>\n<type>directory</type>\n<entries>\nsrc/\na.py\n\n(2 entries)\n</entries>"
     );
 }

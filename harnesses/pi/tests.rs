@@ -6,7 +6,7 @@ use crate::harnesses::tests::{
     call, calls_return, context, instructions, long_shell_out, read, shell_out, tell,
 };
 use crate::tools::action::{
-    ChangeKind, FileChange, Outcome, Output, ReadOut, ShellOut, ShellStatus, ToolError,
+    ChangeKind, FileChange, Outcome, Output, ReadOut, ShellStatus, ToolError,
 };
 use serde_json::json;
 
@@ -240,20 +240,16 @@ fn the_tail_of_a_long_output_stays() {
     assert!(text.ends_with(
         "line number 3000\n\n[Showing lines 1001-3000 of 3000. Full output: /home/ada/x/outputs/1.txt]\n\nCommand exited with code 3"
     ));
-    let partly = Outcome::Shell(ShellOut {
-        command: "make".into(),
-        dir: "/w".into(),
-        output: Output {
-            text: "line\n".repeat(3000),
-            bytes: 9_000_000,
-            file: Some("/o/1.txt".into()),
-        },
-        status: ShellStatus::Exited(0),
-        wall: Duration::ZERO,
-        fence: None,
-    });
+    let Outcome::Shell(mut partly) = shell_out("make", "", ShellStatus::Exited(0)) else {
+        panic!()
+    };
+    partly.output = Output {
+        text: "line\n".repeat(3000),
+        bytes: 9_000_000,
+        file: Some("/o/1.txt".into()),
+    };
     assert!(
-        tell(partly, 100_000)
+        tell(Outcome::Shell(partly), 100_000)
             .ends_with("line\n\n[Showing the last 2000 lines. Full output: /o/1.txt]")
     );
 }

@@ -59,10 +59,8 @@ pub fn finish(harness: &str, text: &str) -> Step {
     let end = Action::Finish { text: text.into() };
     let it = open_interpreter::harnesses::by_id(harness).expect("a known harness");
     match it.write(&end) {
+        _ if it.reads_text() => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
         Some((name, arguments)) => call(name, arguments).with_text(text),
-        None if it.reads_text() => {
-            run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text)
-        }
         None => say(text),
     }
 }
