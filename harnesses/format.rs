@@ -1,6 +1,7 @@
 //! What several harnesses share: templates, line numbers, paths, and the frame of a tool result.
 
 pub mod args;
+pub mod ask;
 pub mod cut;
 pub mod surface;
 
@@ -247,6 +248,22 @@ pub fn planning(on: bool) -> &'static str {
             "The user switched to planning. Until the user agrees to a plan, change nothing: look around, ask what is unclear, and answer with the plan."
         }
         false => "The user ended the planning. Files may be changed and commands run again.",
+    }
+}
+
+/// True when a file is a picture by its name: where an agent reads text and pictures by one tool.
+pub fn is_picture(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".png", ".jpg", ".jpeg", ".gif", ".webp"]
+        .iter()
+        .any(|end| path.ends_with(end))
+}
+
+/// That a command in the background ended.
+pub fn job_ended(command: &str, code: Option<i32>) -> String {
+    match code {
+        Some(code) => format!("The background command `{command}` ended with exit code {code}."),
+        None => format!("The background command `{command}` was stopped."),
     }
 }
 

@@ -11,6 +11,8 @@ pub mod format;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
+pub mod opencode;
+pub mod pi;
 pub mod qwen_code;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -33,6 +35,8 @@ pub const ALL: &[&dyn Harness] = &[
     &qwen_code::QwenCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
+    &opencode::Opencode,
+    &pi::Pi,
 ];
 
 /// The harness of that id.
@@ -88,7 +92,9 @@ pub trait Harness: Sync {
         done.iter().map(|done| self.result(done, room)).collect()
     }
     /// The inverse of [`Harness::action`]: the name and arguments of the call that asks for this,
-    /// so that a transcript can change its harness. `None`: it has no such tool.
+    /// so that a transcript can change its harness. `None`: it has no such tool. The text of a
+    /// freeform tool stands under `input`; a harness that reads text gives the label of a fenced
+    /// block and, under `command`, what stands in it.
     fn write(&self, _action: &Action) -> Option<(&'static str, Value)> {
         None
     }

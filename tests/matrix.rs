@@ -19,7 +19,9 @@ fn harness(id: &str) -> &'static dyn Harness {
 
 /// The harness's own call for an action; where it has no such tool, a command that does the same.
 fn act(id: &str, action: Action) -> Step {
-    if let Some((name, arguments)) = harness(id).write(&action) {
+    if let Some((name, arguments)) = harness(id).write(&action)
+        && !harness(id).reads_text()
+    {
         return call(name, arguments);
     }
     match action {

@@ -225,3 +225,39 @@ fn the_first_of_several_commands_ends_the_reply() {
     let document = "```bash\ncat > a.md <<'EOF'\n```\ncode\n```\nEOF\n```\n";
     assert_eq!(MiniSweAgent.enough(document), None);
 }
+
+/// An action is written as the block that asks for it.
+#[test]
+fn blocks_return_to_themselves() {
+    let again = |action: &Action| {
+        let (label, arguments) = MiniSweAgent.write(action).expect("a block");
+        let command = arguments["command"].as_str().expect("a command");
+        match read(&format!("```{label}\n{command}\n```")) {
+            Step::Act(mut actions) => actions.pop().expect("an action"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let Step::Act(actions) = read("```mswea_bash_command\nmake && ls\n```") else {
+        panic!()
+    };
+    let [Ok(make)] = actions.as_slice() else {
+        panic!()
+    };
+    assert_eq!(again(make).as_ref(), Ok(make));
+    for text in ["", "Fixed it."] {
+        let finish = Action::Finish { text: text.into() };
+        assert_eq!(again(&finish), Ok(finish));
+    }
+    let quoting = Action::Finish {
+        text: "say \"hi\"".into(),
+    };
+    assert_eq!(MiniSweAgent.write(&quoting), None);
+    let elsewhere = Shell {
+        dir: Some("my web".into()),
+        ..Shell::new("ls", TIME_LIMIT)
+    };
+    let (_, arguments) = MiniSweAgent
+        .write(&Action::Shell(elsewhere))
+        .expect("a block");
+    assert_eq!(arguments["command"], "cd 'my web' && ls");
+}

@@ -2,13 +2,14 @@
 
 mod results;
 
-use super::format::args::{Args, whole};
-use super::format::{documents, planning, prompt, surface};
+use super::format::args::{Args, always, object, timeout, unless, whole};
+use super::format::{documents, job_ended, planning, prompt, surface};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{
     Action, Base, OnTimeout, Pass, Read, Replace, Shell, ShellKind, Unique, WriteRule,
 };
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The harness for models that call tools but were trained in no agent that we know.
@@ -50,14 +51,13 @@ impl Harness for Minimal {
         results::item(done, room)
     }
 
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        write(action)
+    }
+
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => {
-                    format!("The background command `{command}` ended with exit code {code}.")
-                }
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -159,6 +159,72 @@ fn view_range(args: &Args) -> Result<(usize, Option<usize>), CallError> {
         size(first),
         last.map(|last| size(last - first).saturating_add(1)),
     ))
+}
+
+/// The call of an action; `None`: this surface has none.
+fn write(action: &Action) -> Option<(&'static str, Value)> {
+    match action {
+        Action::Shell(shell) if !shell.background && shell.dir.is_none() => {
+            let limit = timeout(shell).map(|limit| limit.as_secs());
+            let arguments = object([
+                ("command", always(shell.command.as_str())),
+                ("timeout", limit.and_then(|limit| unless(TIMEOUT.0, limit))),
+            ]);
+            Some(("bash", arguments))
+        }
+        Action::Read(read) if !read.from_end => {
+            let last = read.lines.map_or(-1, |lines| {
+                let last = read.first.saturating_add(lines).saturating_sub(1);
+                i64::try_from(last).unwrap_or(-1)
+            });
+            let whole = read.first <= 1 && last == -1;
+            let range = (!whole).then(|| Value::from(vec![json!(read.first), json!(last)]));
+            edit("view", &read.path, [("view_range", range)])
+        }
+        Action::Write {
+            path,
+            content,
+            rule,
+        } if !rule.append => edit("create", path, [("file_text", always(content.as_str()))]),
+        Action::Edit {
+            path,
+            edits,
+            unique: Unique::Require,
+            ..
+        } => {
+            let [one] = edits.as_slice() else {
+                return None;
+            };
+            edit(
+                "str_replace",
+                path,
+                [
+                    ("old_str", always(one.old.as_str())),
+                    ("new_str", always(one.new.as_str())),
+                ],
+            )
+        }
+        Action::Insert { path, after, text } => edit(
+            "insert",
+            path,
+            [
+                ("new_str", always(text.as_str())),
+                ("insert_line", always(*after)),
+            ],
+        ),
+        Action::UndoEdit { path } => edit("undo_edit", path, []),
+        _ => None,
+    }
+}
+
+/// A call of the editor.
+fn edit<const N: usize>(
+    command: &str,
+    path: &str,
+    more: [(&str, Option<Value>); N],
+) -> Option<(&'static str, Value)> {
+    let first = [("command", always(command)), ("path", always(path))];
+    Some(("str_replace_editor", object(first.into_iter().chain(more))))
 }
 
 #[cfg(test)]

@@ -42,6 +42,9 @@ fn core_prompt(cx: &Context) -> String {
     if !cx.sandbox.network {
         words.push("network_off");
     }
+    if cx.depth > 0 {
+        words.push("nested");
+    }
     let notation = Notation::of(&cx.model);
     let file = cx.cwd.join("src").join("cart.py").display().to_string();
     let read = notation.call("read_file", &[("file_path", &file)]);

@@ -37,7 +37,7 @@ const CLASSES: &[(Class, &[&str])] = &[
         &["grep", "grep_search", "search", "ripgrep", "search_files"],
     ),
     (Class::Look, &["view_image"]),
-    (Class::Plan, &["update_plan", "todo_write"]),
+    (Class::Plan, &["update_plan", "todo_write", "todowrite"]),
     (
         Class::Write,
         &[

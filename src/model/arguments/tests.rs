@@ -90,6 +90,37 @@ fn fine(name: &str, arguments: &str) -> Value {
     serde_json::from_str(&settled.call.arguments).unwrap()
 }
 
+/// The form that pi had before its `edits`, and other agents' names for the fields.
+#[test]
+fn a_list_of_one_may_be_left_out() {
+    let text = || json!({"type": "string"});
+    let item = json!({"type": "object", "properties": {"oldText": text(), "newText": text()},
+        "required": ["oldText", "newText"], "additionalProperties": false});
+    let edit = tool(
+        "edit",
+        json!({"type": "object", "properties": {"path": text(), "edits": {"type": "array", "items": item}},
+            "required": ["path", "edits"], "additionalProperties": false}),
+    );
+    let settled = |arguments: Value| {
+        let tools = [edit.clone()];
+        settle(call("edit", &arguments.to_string()), &tools, &Finish::Stop)
+    };
+    let expected = json!({"path": "a", "edits": [{"oldText": "x", "newText": "y"}]});
+    for written in [
+        json!({"path": "a", "oldText": "x", "newText": "y"}),
+        json!({"path": "a", "old_string": "x", "new_string": "y"}),
+        json!({"path": "a", "edits": [{"old_string": "x", "new_string": "y"}]}),
+        json!({"path": "a", "edits": {"oldText": "x", "newText": "y"}}),
+    ] {
+        let settled = settled(written.clone());
+        assert_eq!(settled.fault, None, "{written}");
+        let arguments: Value = serde_json::from_str(&settled.call.arguments).unwrap();
+        assert_eq!(arguments, expected, "{written}");
+    }
+    let half = settled(json!({"path": "a", "oldText": "x"}));
+    assert!(half.fault.is_some());
+}
+
 #[test]
 fn valid_arguments_keep_their_bytes() {
     let text = "{\"path\" : \"a.rs\",\n \"limit\":2}";
