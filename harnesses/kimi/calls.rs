@@ -62,9 +62,9 @@ pub fn grep(args: &Args) -> Result<Action, CallError> {
         "files_with_matches" => GrepWant::Files,
         "count_matches" => GrepWant::Counts,
         _ => {
-            return Err(args.wrong(
-                "\"output_mode\" must be content, files_with_matches or count_matches",
-            ));
+            return Err(
+                args.wrong("\"output_mode\" must be content, files_with_matches or count_matches")
+            );
         }
     };
     let both = count(args, "-C").unwrap_or(0);

@@ -40,7 +40,12 @@ pub fn user(state: &mut State, input: &Input) -> Vec<Item> {
         content.insert(0, Part::text(before));
     }
     let mut items = vec![Item::User { content }];
-    items.extend(state.notes.remove(AFTER).map(|text| Item::user(reminder(&text))));
+    items.extend(
+        state
+            .notes
+            .remove(AFTER)
+            .map(|text| Item::user(reminder(&text))),
+    );
     if state.planning {
         items.push(plan_reminder(state, true));
     }

@@ -103,7 +103,11 @@ impl Agent {
 
 /// The first entries of the working folder in a fence, folders first.
 fn tree(cx: &Context) -> String {
-    let most = if cx.size == Size::Tiny { TREE.1 } else { TREE.0 };
+    let most = if cx.size == Size::Tiny {
+        TREE.1
+    } else {
+        TREE.0
+    };
     let of_kind = |dir: bool| cx.tree.iter().filter(move |(_, is_dir)| *is_dir == dir);
     let mut names: Vec<String> = of_kind(true)
         .map(|(name, _)| format!("{name}/"))
@@ -120,7 +124,11 @@ fn tree(cx: &Context) -> String {
     let last = names.len() - 1;
     let mut text = String::from("```\n");
     for (at, name) in names.iter().enumerate() {
-        let branch = if at == last { "└── " } else { "├── " };
+        let branch = if at == last {
+            "└── "
+        } else {
+            "├── "
+        };
         let _ = writeln!(text, "{branch}{name}");
     }
     text.push_str("```");

@@ -94,7 +94,11 @@ pub fn read(action: &Action, out: &ReadOut, width: usize, plural: bool, room: us
     if shown == 0 {
         return nothing_read(out.total);
     }
-    let word = if shown == 1 && !plural { "line" } else { "lines" };
+    let word = if shown == 1 && !plural {
+        "line"
+    } else {
+        "lines"
+    };
     let mut remark = format!(
         "{shown} {word} read from file starting from line {}. Total lines in file: {}.",
         out.first, out.total
@@ -105,9 +109,16 @@ pub fn read(action: &Action, out: &ReadOut, width: usize, plural: bool, room: us
             remark.push_str(" End of file reached.");
         }
     } else if shown >= READ.0 {
-        let _ = write!(remark, " Max {} lines reached; go on with line_offset {next}.", READ.0);
+        let _ = write!(
+            remark,
+            " Max {} lines reached; go on with line_offset {next}.",
+            READ.0
+        );
     } else if shown < asked {
-        let _ = write!(remark, " Max {most} bytes reached; go on with line_offset {next}.");
+        let _ = write!(
+            remark,
+            " Max {most} bytes reached; go on with line_offset {next}."
+        );
     }
     if !clipped.is_empty() {
         let _ = write!(remark, " Lines [{}] were truncated.", clipped.join(", "));
@@ -195,7 +206,12 @@ impl Page {
 }
 
 /// As many rows as fit into `room`. A row counts as a result when its flag is set.
-fn page(rows: impl Iterator<Item = (String, bool)>, skipped: usize, total: usize, room: usize) -> Page {
+fn page(
+    rows: impl Iterator<Item = (String, bool)>,
+    skipped: usize,
+    total: usize,
+    room: usize,
+) -> Page {
     let mut page = Page {
         body: String::new(),
         shown: 0,
@@ -336,7 +352,9 @@ pub fn failed(error: &ToolError) -> String {
             None => format!("\"{path}\" does not exist. Glob shows what is there."),
         },
         ToolError::IsFolder { path } => {
-            format!("\"{path}\" is not a file. Glob with a pattern like {path}/* shows what is in it.")
+            format!(
+                "\"{path}\" is not a file. Glob with a pattern like {path}/* shows what is in it."
+            )
         }
         ToolError::NoSuchCommand { id, running } => {
             let others: Vec<String> = running.iter().map(|id| tasks::id(*id)).collect();
@@ -352,4 +370,3 @@ pub fn failed(error: &ToolError) -> String {
         other => other.to_string(),
     }
 }
-

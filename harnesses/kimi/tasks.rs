@@ -138,8 +138,14 @@ pub fn look(id: Option<u32>, out: &ShellOut, kind: &str, room: usize) -> String 
             ("kind", Some(kind.to_owned())),
             ("status", Some(status(out.status).to_owned())),
             ("command", Some(out.command.clone())),
-            ("timed_out", (out.status == ShellStatus::TimedOut).then(|| "true".into())),
-            ("exit_code", exit_code(out.status).map(|code| code.to_string())),
+            (
+                "timed_out",
+                (out.status == ShellStatus::TimedOut).then(|| "true".into()),
+            ),
+            (
+                "exit_code",
+                exit_code(out.status).map(|code| code.to_string()),
+            ),
             ("output_path", file.map(|file| file.display().to_string())),
             ("output_size_bytes", Some(out.output.bytes.to_string())),
             ("output_truncated", Some(cut.to_string())),
@@ -175,7 +181,9 @@ impl Wanted {
     pub fn of(args: Option<&Args>) -> Self {
         let limit = args.and_then(|args| super::calls::count(args, "limit"));
         Wanted {
-            active: args.and_then(|args| args.flag("active_only")).unwrap_or(true),
+            active: args
+                .and_then(|args| args.flag("active_only"))
+                .unwrap_or(true),
             limit: limit.unwrap_or(20).min(100),
         }
     }

@@ -5,7 +5,9 @@ mod results;
 use super::format::args::Args;
 use super::format::surface;
 use super::kimi::{self, calls, opening::Agent, tasks, written};
-use super::{CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::{
+    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
+};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{Action, Base, Pass, Replace, Shell, Unique};
 use serde_json::{Value, json};
@@ -31,7 +33,14 @@ const AGENT: Agent = Agent {
     roles: &[
         (
             "coder",
-            &["Shell", "ReadFile", "Glob", "Grep", "WriteFile", "StrReplaceFile"],
+            &[
+                "Shell",
+                "ReadFile",
+                "Glob",
+                "Grep",
+                "WriteFile",
+                "StrReplaceFile",
+            ],
         ),
         ("explore", &["Shell", "ReadFile", "Glob", "Grep"]),
         ("plan", &["ReadFile", "Glob", "Grep"]),
@@ -184,9 +193,8 @@ fn edit(args: &Args) -> Result<Action, CallError> {
     for entry in list {
         let text = |key: &str| Some(entry.get(key)?.as_str()?.to_owned());
         let (Some(old), Some(new)) = (text("old"), text("new")) else {
-            return Err(args.wrong(
-                "\"edit\" must be {\"old\": string, \"new\": string}, or a list of these",
-            ));
+            return Err(args
+                .wrong("\"edit\" must be {\"old\": string, \"new\": string}, or a list of these"));
         };
         edits.push(Replace { old, new });
         let flag = entry.get("replace_all").and_then(Value::as_bool);
@@ -236,7 +244,9 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
         ),
         Action::Grep(grep) => ("Grep", written::grep(grep)),
         Action::Shell(shell) => ("Shell", written_shell(shell)),
-        Action::ShellWait { id: Some(id), wait, .. } => {
+        Action::ShellWait {
+            id: Some(id), wait, ..
+        } => {
             let seconds = wait.as_secs();
             (
                 "TaskOutput",

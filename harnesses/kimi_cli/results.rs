@@ -22,7 +22,11 @@ const NUMBER: usize = 6;
 /// Arguments that have no effect, with what is done instead.
 const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("Agent", "run_in_background", "the agent was waited for"),
-    ("Grep", "include_ignored", "ignored files were left out; Shell can search them"),
+    (
+        "Grep",
+        "include_ignored",
+        "ignored files were left out; Shell can search them",
+    ),
 ];
 
 /// The answer to one call.
@@ -41,7 +45,10 @@ pub fn item(done: &Done, room: usize) -> Item {
 fn parts(told: Told, notes: &[String], room: usize) -> Vec<Part> {
     let mut status = Vec::new();
     if told.is_error {
-        status.push(remark(&format!("ERROR: {}", fit(told.remark, room.saturating_sub(60)))));
+        status.push(remark(&format!(
+            "ERROR: {}",
+            fit(told.remark, room.saturating_sub(60))
+        )));
     } else if !told.remark.is_empty() {
         status.push(remark(&told.remark));
     } else if told.output.is_empty() {
@@ -122,7 +129,9 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
         (Action::Ask { questions }, Outcome::Answered(given)) => {
             match told::answers(questions, given) {
                 Some(answers) => Told::output(answers.to_string()),
-                None => unanswered("The user did not answer. Do not ask again: decide for yourself."),
+                None => {
+                    unanswered("The user did not answer. Do not ask again: decide for yourself.")
+                }
             }
         }
         (Action::Ask { .. }, Outcome::Refused { reason }) => unanswered(reason),
@@ -249,8 +258,14 @@ fn background(done: &Done, out: &ShellOut, id: u32) -> Told {
             ("description", Some(about)),
             ("command", Some(out.command.clone())),
             ("automatic_notification", Some("true".into())),
-            ("next_step", step("You are told when it ends; go on with something else meanwhile.")),
-            ("next_step", step("TaskOutput shows what it printed; set block only to wait.")),
+            (
+                "next_step",
+                step("You are told when it ends; go on with something else meanwhile."),
+            ),
+            (
+                "next_step",
+                step("TaskOutput shows what it printed; set block only to wait."),
+            ),
             ("next_step", step("TaskStop ends it.")),
             ("human_shell_hint", step("The user sees it with /ps.")),
         ]),
@@ -261,7 +276,11 @@ fn background(done: &Done, out: &ShellOut, id: u32) -> Told {
 
 /// The end of a command in the background.
 pub fn ended(end: &Ended) -> String {
-    let severity = if end.code == Some(0) { "success" } else { "error" };
+    let severity = if end.code == Some(0) {
+        "success"
+    } else {
+        "error"
+    };
     let output = end.file.map_or_else(
         || "TaskOutput shows what it printed.".to_owned(),
         |file| format!("Its output is in {}", file.display()),

@@ -5,7 +5,9 @@ mod results;
 use super::format::args::Args;
 use super::format::surface;
 use super::kimi::{self, calls, opening::Agent, tasks, written};
-use super::{CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step};
+use super::{
+    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
+};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{Action, Base, OnTimeout, Pass, Replace, Shell, Unique};
 use serde_json::{Value, json};
@@ -37,8 +39,19 @@ const AGENT: Agent = Agent {
         (
             "coder",
             &[
-                "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "Read", "TaskList",
-                "TaskOutput", "TaskStop", "TodoList", "WaitFor", "Write",
+                "Bash",
+                "Edit",
+                "EnterPlanMode",
+                "ExitPlanMode",
+                "Glob",
+                "Grep",
+                "Read",
+                "TaskList",
+                "TaskOutput",
+                "TaskStop",
+                "TodoList",
+                "WaitFor",
+                "Write",
             ],
         ),
         ("explore", &["Bash", "Glob", "Grep", "Read"]),
@@ -133,7 +146,11 @@ fn recall_todos(state: &mut State, done: &[Done]) -> Option<Item> {
         .iter()
         .any(|step| step.status != crate::tools::action::StepStatus::Completed);
     let count = state.counters.entry(TODOS.into()).or_default();
-    *count = if open && !kimi::set_todos(done) { *count + 1 } else { 0 };
+    *count = if open && !kimi::set_todos(done) {
+        *count + 1
+    } else {
+        0
+    };
     if *count < TODO_REPLIES {
         return None;
     }
@@ -142,7 +159,14 @@ fn recall_todos(state: &mut State, done: &[Done]) -> Option<Item> {
         .plan
         .iter()
         .enumerate()
-        .map(|(at, step)| format!("{}. [{}] {}", at + 1, kimi::status_name(step.status), step.text))
+        .map(|(at, step)| {
+            format!(
+                "{}. [{}] {}",
+                at + 1,
+                kimi::status_name(step.status),
+                step.text
+            )
+        })
         .collect();
     Some(Item::user(kimi::reminder(&format!(
         "The todo list has stood as it is for a while. If the work has gone on, bring it up to date with TodoList; else leave it. Do not mention this to the user.\n\n{}",
@@ -277,10 +301,7 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
                 (Some(id), 0) => ("TaskOutput", json!({"task_id": id})),
                 (id, seconds) => (
                     "WaitFor",
-                    written::object([
-                        ("timeout", Some(seconds.max(1).into())),
-                        ("task_id", id),
-                    ]),
+                    written::object([("timeout", Some(seconds.max(1).into())), ("task_id", id)]),
                 ),
             }
         }
@@ -313,9 +334,15 @@ fn written_shell(shell: &Shell) -> Value {
     written::object([
         ("command", Some(shell.command.as_str().into())),
         ("cwd", shell.dir.as_deref().map(Value::from)),
-        ("timeout", seconds.filter(|n| *n != default).map(Value::from)),
+        (
+            "timeout",
+            seconds.filter(|n| *n != default).map(Value::from),
+        ),
         ("run_in_background", written::set(shell.background)),
-        ("disable_timeout", written::set(shell.background && seconds.is_none())),
+        (
+            "disable_timeout",
+            written::set(shell.background && seconds.is_none()),
+        ),
     ])
 }
 

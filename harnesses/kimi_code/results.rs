@@ -24,9 +24,21 @@ const FRAME: usize = 400;
 const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("Agent", "run_in_background", "the agent was waited for"),
     ("AskUserQuestion", "background", "the user was waited for"),
-    ("Glob", "include_ignored", "ignored files were left out; Bash can list them"),
-    ("Glob", "include_dirs", "only files are found; Bash can list folders"),
-    ("Grep", "include_ignored", "ignored files were left out; Bash can search them"),
+    (
+        "Glob",
+        "include_ignored",
+        "ignored files were left out; Bash can list them",
+    ),
+    (
+        "Glob",
+        "include_dirs",
+        "only files are found; Bash can list folders",
+    ),
+    (
+        "Grep",
+        "include_ignored",
+        "ignored files were left out; Bash can search them",
+    ),
 ];
 
 /// The answer to one call.
@@ -57,7 +69,10 @@ fn layout(told: Told, mut notes: Vec<String>, room: usize) -> String {
     if output.trim().is_empty() {
         output = EMPTY.into();
     }
-    let tail: String = notes.iter().map(|note| format!("\n{}", remark(note))).collect();
+    let tail: String = notes
+        .iter()
+        .map(|note| format!("\n{}", remark(note)))
+        .collect();
     let output = fit(output, room.saturating_sub(head.len() + tail.len()));
     fit(format!("{head}{output}{tail}"), room)
 }
@@ -66,7 +81,8 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
     match (action, outcome) {
         (_, Outcome::Read(out)) => {
             let mut told = told::read(action, out, 0, false, room.saturating_sub(FRAME));
-            told.output.truncate(told.output.trim_end_matches('\n').len());
+            told.output
+                .truncate(told.output.trim_end_matches('\n').len());
             told
         }
         (Action::Read(_), Outcome::Failed(ToolError::PastEnd { total, .. })) => {
@@ -117,7 +133,9 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
         (Action::Ask { questions }, Outcome::Answered(given)) => {
             match told::answers(questions, given) {
                 Some(answers) => Told::output(answers.to_string()),
-                None => Told::error("The user did not answer. Do not ask again: decide for yourself, or end your turn and wait."),
+                None => Told::error(
+                    "The user did not answer. Do not ask again: decide for yourself, or end your turn and wait.",
+                ),
             }
         }
         (Action::Delegate(part), Outcome::Delegated(out)) => told::delegated(part, out, ""),
@@ -136,7 +154,11 @@ fn below(line: Option<String>, body: String) -> String {
 
 fn replaced(changes: &[FileChange]) -> Told {
     let places: usize = changes.iter().map(|change| change.places).sum();
-    let word = if places == 1 { "occurrence" } else { "occurrences" };
+    let word = if places == 1 {
+        "occurrence"
+    } else {
+        "occurrences"
+    };
     let path = changes.first().map_or("the file", |change| &change.shown);
     Told {
         output: format!("Replaced {places} {word} in {path}"),
@@ -232,8 +254,14 @@ fn background(
             "next_step",
             Some("You are told when it ends; go on with something else meanwhile.".into()),
         ),
-        ("next_step", Some("TaskOutput shows what it printed, TaskStop ends it.".into())),
-        ("human_shell_hint", Some("The user sees it with /ps.".into())),
+        (
+            "next_step",
+            Some("TaskOutput shows what it printed, TaskStop ends it.".into()),
+        ),
+        (
+            "human_shell_hint",
+            Some("The user sees it with /ps.".into()),
+        ),
     ]);
     if !shell.background {
         let (seen, _) = tasks::output(out, text.len() + 30, room);
@@ -300,7 +328,11 @@ fn failed(error: &ToolError) -> String {
 
 /// The end of a command in the background.
 pub fn ended(end: &Ended) -> String {
-    let severity = if end.code == Some(0) { "info" } else { "warning" };
+    let severity = if end.code == Some(0) {
+        "info"
+    } else {
+        "warning"
+    };
     let mut inside = format!(
         "`{}` {}",
         end.command,
@@ -318,5 +350,9 @@ pub fn ended(end: &Ended) -> String {
         }
         None => inside.push_str("\nTaskOutput shows what it printed."),
     }
-    end.element(&format!("Background process {}", end.status()), severity, &inside)
+    end.element(
+        &format!("Background process {}", end.status()),
+        severity,
+        &inside,
+    )
 }

@@ -68,7 +68,12 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
                 if kinds.is_empty() {
                     return kinds;
                 }
-                all.extend(kinds.into_iter().filter(|kind| !all.contains(kind)).collect::<Vec<_>>());
+                all.extend(
+                    kinds
+                        .into_iter()
+                        .filter(|kind| !all.contains(kind))
+                        .collect::<Vec<_>>(),
+                );
             }
             all
         }
