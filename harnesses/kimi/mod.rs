@@ -5,6 +5,8 @@ pub mod calls;
 pub mod opening;
 pub mod results;
 pub mod tasks;
+#[cfg(test)]
+pub mod tests;
 pub mod written;
 
 use super::format::{planning, user_parts};
@@ -144,7 +146,9 @@ pub fn after_reply(state: &mut State, short: u64, long: u64) -> Option<Item> {
     if count >= long {
         Some(plan_reminder(state, true))
     } else {
-        (count % short == 0).then(|| plan_reminder(state, false))
+        count
+            .is_multiple_of(short)
+            .then(|| plan_reminder(state, false))
     }
 }
 

@@ -59,10 +59,7 @@ fn layout(told: Told, mut notes: Vec<String>, room: usize) -> String {
     let mut head = "";
     if told.is_error {
         head = ERROR;
-        if !output.is_empty() && !output.ends_with('\n') && !told.remark.is_empty() {
-            output.push('\n');
-        }
-        output.push_str(&told.remark);
+        output = joined(output, &told.remark);
     } else if !told.remark.is_empty() {
         notes.insert(0, told.remark);
     }
@@ -203,34 +200,34 @@ fn command(done: &Done, shell: &Shell, out: &ShellOut, room: usize) -> Told {
         return background(done, shell, out, (id, pid), room);
     }
     let failure = tasks::failure(out, shell.time_limit);
-    let around = ERROR.len() + failure.as_ref().map_or(SUCCESS.len(), String::len) + 60;
-    let (mut output, cut) = tasks::output(out, around, room);
-    let mut remark = String::new();
-    if let Some(why) = &failure {
-        if output.trim().is_empty() {
-            if let ShellStatus::Exited(code) = out.status {
-                output = format!("Process exited with code {code}");
-            }
+    let is_error = failure.is_some();
+    let line = failure.as_deref().unwrap_or(SUCCESS);
+    let (mut output, cut) = tasks::output(out, ERROR.len() + line.len() + 60, room);
+    match out.status {
+        ShellStatus::Exited(0) if output.trim().is_empty() => output = SUCCESS.into(),
+        ShellStatus::Exited(code) if output.trim().is_empty() => {
+            output = format!("Process exited with code {code}");
         }
-        remark.clone_from(why);
-    } else if output.trim().is_empty() {
-        output = SUCCESS.into();
+        _ => {}
     }
-    if cut {
-        let line = failure.as_deref().unwrap_or(SUCCESS);
-        remark = format!("{line} The output was cut.\n\n{}", tasks::saved(out));
-    }
-    if failure.is_none() && cut {
-        if !output.ends_with('\n') {
-            output.push('\n');
-        }
-        output.push_str(&std::mem::take(&mut remark));
-    }
+    let end = match cut {
+        true => format!("{line} The output was cut.\n\n{}", tasks::saved(out)),
+        false => failure.unwrap_or_default(),
+    };
     Told {
-        output,
-        remark,
-        is_error: failure.is_some(),
+        output: joined(output, &end),
+        remark: String::new(),
+        is_error,
     }
+}
+
+/// Two texts, the second on a line of its own.
+fn joined(mut text: String, end: &str) -> String {
+    if !text.is_empty() && !end.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(end);
+    text
 }
 
 /// A command that goes on by itself.
