@@ -21,6 +21,9 @@ const BEFORE: &str = "before";
 const AFTER: &str = "after";
 /// The counter that is there when a command in the background could not be looked after.
 const NO_TASKS: &str = "no_tasks";
+/// The counter that is there when planning cannot be ended by a call: an agent that only looks is
+/// held to it for good.
+const NO_PLAN: &str = "no_plan";
 /// The counter of replies since the planning began or was recalled at length.
 const PLANNING: &str = "planning";
 
@@ -48,7 +51,7 @@ pub fn user(state: &mut State, input: &Input) -> Vec<Item> {
             .remove(AFTER)
             .map(|text| Item::user(reminder(&text))),
     );
-    if state.planning {
+    if plans(state) {
         items.push(plan_reminder(state, true));
     }
     items
@@ -119,6 +122,11 @@ pub fn listed(steps: &[PlanStep], before: &str) -> String {
     lines.join("\n")
 }
 
+/// True while the agent works on a plan that it can put before the user.
+fn plans(state: &State) -> bool {
+    state.planning && !state.counters.contains_key(NO_PLAN)
+}
+
 /// The reminder that planning is still on, at length or in a few words.
 fn plan_reminder(state: &mut State, long: bool) -> Item {
     if !long {
@@ -136,7 +144,7 @@ fn plan_reminder(state: &mut State, long: bool) -> Item {
 /// Counts a reply while planning is on, and gives the reminder that is due: the long one every
 /// `long` replies, the short one every `short`.
 pub fn after_reply(state: &mut State, short: u64, long: u64) -> Option<Item> {
-    if !state.planning {
+    if !plans(state) {
         state.counters.remove(PLANNING);
         return None;
     }
@@ -166,8 +174,8 @@ pub fn notice(state: &mut State, notice: &Notice, ended: fn(&tasks::Ended) -> St
             code: *code,
             file: file.as_deref(),
         })),
-        Notice::Planning(true) => plan_reminder(state, true),
-        Notice::Planning(false) => Item::user(reminder(planning(false))),
+        Notice::Planning(true) if plans(state) => plan_reminder(state, true),
+        Notice::Planning(on) => Item::user(reminder(planning(*on))),
         Notice::Nudge(text) => Item::user(reminder(text)),
     };
     vec![item]

@@ -1,7 +1,7 @@
 //! How a session begins: the tools of a role, the system prompt, and what comes with the first
 //! words of the user.
 
-use super::{AFTER, BEFORE, NO_TASKS};
+use super::{AFTER, BEFORE, NO_PLAN, NO_TASKS};
 use crate::harnesses::format::{documents, prompt, surface};
 use crate::harnesses::{Context, Size, Start};
 use std::fmt::Write;
@@ -56,8 +56,10 @@ impl Agent {
             ),
         };
         let offered = |name: &str| start.tools.iter().any(|tool| tool.name == name);
-        if !offered("TaskOutput") {
-            start.state.counters.insert(NO_TASKS.into(), 1);
+        for (tool, missing) in [("TaskOutput", NO_TASKS), ("ExitPlanMode", NO_PLAN)] {
+            if !offered(tool) {
+                start.state.counters.insert(missing.into(), 1);
+            }
         }
         let notes = &mut start.state.notes;
         if role.is_some_and(|(name, _)| *name == "explore") {

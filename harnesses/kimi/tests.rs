@@ -323,6 +323,25 @@ fn planning_is_recalled() {
     }
 }
 
+/// An agent that only looks is held to planning, and cannot end it.
+#[test]
+fn who_cannot_end_the_planning_is_not_told_to() {
+    let cx = Context {
+        depth: 1,
+        interactive: true,
+        ..context(Size::Full)
+    };
+    for harness in both() {
+        let mut state = harness.child("plan", &cx).state;
+        state.planning = true;
+        let items = harness.user(&mut state, &Input::text("x"));
+        assert_eq!(items, [Item::user("x")]);
+        for _ in 0..30 {
+            assert!(harness.results(&mut state, &[], 1_000).is_empty());
+        }
+    }
+}
+
 /// Reminders are tagged.
 #[test]
 fn nudges_are_reminders() {

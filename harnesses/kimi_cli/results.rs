@@ -9,7 +9,8 @@ use crate::harnesses::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::{Done, Item};
 use crate::model::Part;
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, Grep, Outcome, Shell, ShellOut, ShellStatus, ToolError,
+    Action, ChangeKind, FileChange, Grep, Outcome, Replace, Shell, ShellOut, ShellStatus,
+    ToolError, Unique,
 };
 
 /// What stands for a result without status and output.
@@ -73,7 +74,9 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
             told::nothing_read(*total)
         }
         (Action::Write { rule, .. }, Outcome::Changed(changes)) => written(rule.append, changes),
-        (Action::Edit { edits, .. }, Outcome::Changed(changes)) => edited(edits.len(), changes),
+        (Action::Edit { edits, unique, .. }, Outcome::Changed(changes)) => {
+            edited(edits, *unique, changes)
+        }
         (Action::Grep(grep), outcome) => search(done, grep, outcome, room),
         (Action::Glob { pattern, .. }, Outcome::Found(out)) => {
             let mut sorted = out.clone();
@@ -173,19 +176,45 @@ fn written(append: bool, changes: &[FileChange]) -> Told {
     }
 }
 
-fn edited(edits: usize, changes: &[FileChange]) -> Told {
+fn edited(edits: &[Replace], unique: Unique, changes: &[FileChange]) -> Told {
     let Some(change) = changes.first() else {
         return Told::output("Nothing changed.");
     };
     let mut status = format!(
-        "{} was edited: {edits} edit(s) applied, {} total replacement(s).",
-        change.shown, change.places
+        "{} was edited: {} edit(s) applied, {} total replacement(s).",
+        change.shown,
+        edits.len(),
+        change.places
     );
     push(&mut status, matched_by(changes).map(str::to_owned));
+    if unique == Unique::First {
+        let before = change.before.as_deref().unwrap_or_default();
+        push(
+            &mut status,
+            edits.iter().find_map(|edit| choice(before, &edit.old)),
+        );
+    }
     Told {
         remark: status,
         ..Told::default()
     }
+}
+
+/// Where the text stood of which the first place was taken; `None`: there was no choice.
+fn choice(before: &str, old: &str) -> Option<String> {
+    if old.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = before
+        .match_indices(old)
+        .map(|(at, _)| (before[..at].matches('\n').count() + 1).to_string())
+        .collect();
+    (lines.len() > 1).then(|| {
+        format!(
+            "An old text stood at lines {}; the first of them was replaced.",
+            lines.join(", ")
+        )
+    })
 }
 
 fn search(done: &Done, grep: &Grep, outcome: &Outcome, room: usize) -> Told {

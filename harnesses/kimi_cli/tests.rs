@@ -245,6 +245,17 @@ fn changes_are_told() {
         parts("StrReplaceFile", edit(), changed(ChangeKind::Update, 2, "")),
         ["<system>a.py was edited: 1 edit(s) applied, 2 total replacement(s).</system>"]
     );
+    // The first of several places is taken, which is said.
+    let Outcome::Changed(mut several) = changed(ChangeKind::Update, 1, "") else {
+        panic!("a change")
+    };
+    several[0].before = Some("x\ny\nx\n".into());
+    assert_eq!(
+        parts("StrReplaceFile", edit(), Outcome::Changed(several)),
+        [
+            "<system>a.py was edited: 1 edit(s) applied, 1 total replacement(s). An old text stood at lines 1, 3; the first of them was replaced.</system>"
+        ]
+    );
     let none = ToolError::NoMatch {
         path: "a.py".into(),
         index: 0,
