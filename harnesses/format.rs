@@ -64,8 +64,9 @@ pub fn fill_facts(template: &str, cx: &Context, more: &[(&str, &str)]) -> String
 /// kept when all its words hold, and `%%` alone begins one that is always kept.
 ///
 /// Words: `full`; `compact` (compact or larger); `small` (below full); `tiny`; `git` (the folder is
-/// in a git work tree); `guidance` (the reliability block is wanted and there is room for it); and
-/// the harness's own in `words`. `values` are further names for [`fill_facts`].
+/// in a git work tree); `read_only`, `workspace_write` and `no_sandbox` (where commands may write);
+/// `network_off`; `nested` (a nested agent); `guidance` (the reliability block is wanted and there is room for it); and the
+/// harness's own in `words`. `values` are further names for [`fill_facts`].
 pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &str)]) -> String {
     let holds = |word: &str| match word {
         "full" => cx.size == Size::Full,
@@ -73,6 +74,11 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
         "small" => cx.size < Size::Full,
         "tiny" => cx.size == Size::Tiny,
         "git" => cx.git_root.is_some(),
+        "read_only" => cx.sandbox.mode == "read-only",
+        "workspace_write" => cx.sandbox.mode == "workspace-write",
+        "no_sandbox" => !matches!(cx.sandbox.mode.as_str(), "read-only" | "workspace-write"),
+        "network_off" => !cx.sandbox.network,
+        "nested" => cx.depth > 0,
         "guidance" => cx.guidance && cx.size >= Size::Compact,
         other => words.contains(&other),
     };

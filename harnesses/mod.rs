@@ -8,6 +8,9 @@
 mod choice;
 mod compact;
 pub mod format;
+mod kimi;
+pub mod kimi_cli;
+pub mod kimi_code;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
@@ -33,6 +36,8 @@ pub use crate::project::{Document, Instructions};
 pub const ALL: &[&dyn Harness] = &[
     &native::Native,
     &qwen_code::QwenCode,
+    &kimi_code::KimiCode,
+    &kimi_cli::KimiCli,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,

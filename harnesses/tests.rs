@@ -521,8 +521,8 @@ fn every_answer_fits_its_room() {
                 let text = items[0].text();
                 assert!(text.len() <= room, "{} {}", harness.id(), text.len());
                 match outcome {
-                    Outcome::Refused { reason } => assert!(text.starts_with(reason)),
-                    Outcome::Skipped(why) => assert!(text.starts_with(why)),
+                    Outcome::Refused { reason } => assert!(text.contains(reason)),
+                    Outcome::Skipped(why) => assert!(text.contains(why)),
                     Outcome::Interrupted => assert!(text.contains("interrupted")),
                     _ if room >= 2_000 => {
                         for part in [

@@ -37,7 +37,10 @@ const CLASSES: &[(Class, &[&str])] = &[
         &["grep", "grep_search", "search", "ripgrep", "search_files"],
     ),
     (Class::Look, &["view_image"]),
-    (Class::Plan, &["update_plan", "todo_write", "todowrite"]),
+    (
+        Class::Plan,
+        &["update_plan", "todo_write", "todowrite", "todo_list", "set_todo_list"],
+    ),
     (
         Class::Write,
         &[
@@ -55,6 +58,7 @@ const CLASSES: &[(Class, &[&str])] = &[
             "edit_file",
             "str_replace",
             "str_replace_editor",
+            "str_replace_file",
             "replace",
             "replace_in_file",
             "search_replace",
