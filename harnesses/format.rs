@@ -1,6 +1,7 @@
 //! What several harnesses share: templates, line numbers, paths, and the frame of a tool result.
 
 pub mod args;
+pub mod claude;
 pub mod cut;
 pub mod surface;
 

@@ -5,6 +5,8 @@
 //! It translates and nothing else: no input or output, no clock, no wire. Only this file names a
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
+pub mod claude_code;
+pub mod claude_code_bare;
 mod compact;
 pub mod format;
 pub mod mini_swe_agent;
@@ -13,6 +15,7 @@ pub mod native;
 pub mod qwen_code;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod zcode;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -29,6 +32,9 @@ pub use crate::project::{Document, Instructions};
 pub const ALL: &[&dyn Harness] = &[
     &native::Native,
     &qwen_code::QwenCode,
+    &claude_code::ClaudeCode,
+    &claude_code_bare::ClaudeCodeBare,
+    &zcode::ZCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
 ];
