@@ -53,8 +53,9 @@ pub fn item(done: &Done, state: &State, room: usize) -> Item {
 
 /// What is told in words of its own, and whether it is an error.
 fn own(done: &Done, action: &Action, outcome: &Outcome, state: &State) -> Option<(String, bool)> {
+    let whole = !FAMILY.given(done, "offset") && !FAMILY.given(done, "limit");
     let text = match (action, outcome) {
-        (Action::Read(_), Outcome::Read(out)) if out.repeated && asked_whole(done) => wasted(out),
+        (Action::Read(_), Outcome::Read(out)) if out.repeated && whole => wasted(out),
         (Action::Write { .. }, Outcome::Changed(changes)) => {
             let change = changes.first()?;
             let verb = match change.kind {
@@ -94,14 +95,6 @@ fn own(done: &Done, action: &Action, outcome: &Outcome, state: &State) -> Option
         _ => return None,
     };
     Some((text, false))
-}
-
-/// True for a read without offset and limit.
-fn asked_whole(done: &Done) -> bool {
-    done.call
-        .as_ref()
-        .and_then(|call| Args::of(call, FAMILY.tools).ok())
-        .is_some_and(|args| args.value("offset").is_none() && args.value("limit").is_none())
 }
 
 fn wasted(out: &ReadOut) -> String {

@@ -40,7 +40,7 @@ impl Family {
 
     fn text(&self, done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String {
         match (action, outcome) {
-            (_, Outcome::Read(out)) => read(out, room),
+            (_, Outcome::Read(out)) => read(out, self.given(done, "limit"), room),
             (Action::Read(_), Outcome::Failed(error)) => {
                 reminder(&format!("Warning: {error}. Choose a smaller offset."))
             }
@@ -85,6 +85,15 @@ impl Family {
             (Action::Ask { questions }, Outcome::Answered(answers)) => answered(questions, answers),
             (_, other) => not_done(other).unwrap_or_else(|| "Done.".into()),
         }
+    }
+
+    /// True when the call has this argument.
+    pub fn given(&self, done: &Done, key: &str) -> bool {
+        let args = done
+            .call
+            .as_ref()
+            .and_then(|call| Args::of(call, self.tools).ok());
+        args.is_some_and(|args| args.value(key).is_some())
     }
 
     /// A yes or no of the call.
@@ -159,17 +168,21 @@ fn is_notice(action: &Action, error: &ToolError) -> bool {
     )
 }
 
-/// The lines with their numbers; when not all are there, a line that says so.
-fn read(out: &ReadOut, room: usize) -> String {
+/// What the line about further lines may take.
+const PARTIAL: usize = 100;
+
+/// The lines with their numbers. When not all are there, although the call did not say how many, a
+/// line that tells so.
+fn read(out: &ReadOut, limited: bool, room: usize) -> String {
     if out.total == 0 {
         return reminder("Warning: the file exists but is empty.");
     }
-    let (text, count) = numbered(&out.text, out.first, "\t", room.saturating_sub(QUOTED));
+    let (text, count) = numbered(&out.text, out.first, "\t", room.saturating_sub(PARTIAL));
     let text = text.trim_end_matches('\n');
     let last = (out.first + count).saturating_sub(1);
     let cut = out.cut || count < out.lines;
-    if cut || last < out.total {
-        let next = last.saturating_add(1).min(out.total.max(1));
+    if cut || !limited && last < out.total {
+        let next = last.saturating_add(1).min(out.total);
         return format!(
             "{text}\n\n[PARTIAL view: lines {}-{last} of {}. To go on: offset {next}.]",
             out.first, out.total
