@@ -110,4 +110,4 @@ impl Harness for ClaudeCode {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -210,10 +210,10 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
     match deed {
         Deed::Sh(command) => {
             let (name, schema) =
-                pick(&["exec_command", "run_shell_command", "bash"]).expect("a shell tool");
+                pick(&["exec_command", "run_shell_command", "bash", "Bash"]).expect("a shell tool");
             (name, json!({key(&schema, &["command", "cmd"]): command}))
         }
-        Deed::Read(path) => match (pick(&["read_file"]), pick(&["str_replace_editor"])) {
+        Deed::Read(path) => match (pick(&["read_file", "Read"]), pick(&["str_replace_editor"])) {
             (Some((name, schema)), _) => {
                 (name, json!({key(&schema, &["file_path", "path"]): path}))
             }
@@ -221,7 +221,7 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Write(path, content) => match (
-            pick(&["write_file"]),
+            pick(&["write_file", "Write"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
@@ -243,7 +243,7 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Edit(path, old, new) => match (
-            pick(&["edit"]),
+            pick(&["edit", "Edit"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
