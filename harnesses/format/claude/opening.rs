@@ -34,7 +34,7 @@ pub fn context(cx: &Context, date: bool) -> Vec<Item> {
         return Vec::new();
     }
     vec![Item::user(reminder(&format!(
-        "Context for what follows; it may or may not matter.\n{}",
+        "Context for what follows.\n{}",
         parts.join("\n\n")
     )))]
 }
