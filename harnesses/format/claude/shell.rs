@@ -6,6 +6,7 @@ use crate::harnesses::format::{exit_code, plain, whereabouts};
 use crate::tools::action::{Outcome, Shell, ShellOut, ShellStatus};
 use crate::words::head;
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The largest output of a command that failed, in bytes.
 const FAILURE: usize = 10_000;
@@ -26,9 +27,9 @@ impl Family {
         }
         let mut lines = Vec::new();
         if out.status == ShellStatus::TimedOut {
-            let seconds = shell.time_limit.map_or(0, |limit| limit.as_secs());
             lines.push(format!(
-                "The command was stopped after {seconds} s, its time limit, with everything that it had started."
+                "The command was stopped after {}, its time limit, with everything that it had started.",
+                time(shell.time_limit.unwrap_or_default())
             ));
         } else if let Some(line) = code_line(out) {
             lines.push(line);
@@ -50,8 +51,8 @@ impl Family {
     fn running(&self, shell: &Shell, out: &ShellOut, id: u32, pid: u32, room: usize) -> String {
         let mut text = match (shell.background, shell.time_limit) {
             (false, Some(limit)) => format!(
-                "The command still ran after {} s and goes on in the background with ID: {}.",
-                limit.as_secs(),
+                "The command still ran after {} and goes on in the background with ID: {}.",
+                time(limit),
                 task_id(id)
             ),
             _ => format!(
@@ -65,6 +66,8 @@ impl Family {
                 " Its output goes to: {}\nRead that file to see how it stands.",
                 file.display()
             );
+        } else if self.has("TaskOutput") {
+            text.push_str(" TaskOutput shows its output.");
         }
         text.push_str(" You are told when it ends.");
         if !self.has("TaskStop") && pid > 0 {
@@ -129,6 +132,14 @@ impl Family {
         text.push_str(&self.output(out, around, room));
         text.push_str("\n</output>");
         text
+    }
+}
+
+/// A time limit: `120 s`, or `500 ms`.
+fn time(limit: Duration) -> String {
+    match (limit.as_secs(), limit.subsec_millis()) {
+        (seconds, 0) => format!("{seconds} s"),
+        _ => format!("{} ms", limit.as_millis()),
     }
 }
 
