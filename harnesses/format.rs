@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod ask;
+pub mod claude;
 pub mod cut;
 pub mod surface;
 

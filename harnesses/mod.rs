@@ -6,6 +6,8 @@
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
 mod choice;
+pub mod claude_code;
+pub mod claude_code_bare;
 mod compact;
 pub mod format;
 mod kimi;
@@ -19,6 +21,7 @@ pub mod pi;
 pub mod qwen_code;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod zcode;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -38,6 +41,9 @@ pub const ALL: &[&dyn Harness] = &[
     &qwen_code::QwenCode,
     &kimi_code::KimiCode,
     &kimi_cli::KimiCli,
+    &claude_code::ClaudeCode,
+    &claude_code_bare::ClaudeCodeBare,
+    &zcode::ZCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,

@@ -252,9 +252,12 @@ fn surfaces_are_those_of_the_originals() {
     for harness in ALL {
         let id = harness.id();
         let (tools, order) = recorded(id);
-        for (size, name) in Size::ALL {
+        let cases = Size::ALL
+            .into_iter()
+            .flat_map(|size| [(size, false), (size, true)]);
+        for ((size, name), interactive) in cases {
             let start = harness.begin(&Context {
-                interactive: true,
+                interactive,
                 ..context(size)
             });
             let mut positions = Vec::new();
