@@ -11,6 +11,7 @@ pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
 pub mod qwen_code;
+pub mod swe_agent;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -31,6 +32,7 @@ pub const ALL: &[&dyn Harness] = &[
     &qwen_code::QwenCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
+    &swe_agent::SweAgent,
 ];
 
 /// The harness for a model of no known family.

@@ -266,7 +266,11 @@ fn properties_are_described_from_compact_on() {
     for harness in ALL {
         for tool in harness.begin(&context(Size::Compact)).tools {
             if let ToolInput::Function(schema) = &tool.input {
-                assert!(described(schema) > 0, "{} {}", harness.id(), tool.name);
+                let has_any = schema["properties"]
+                    .as_object()
+                    .is_some_and(|p| !p.is_empty());
+                let is_described = described(schema) > 0;
+                assert_eq!(is_described, has_any, "{} {}", harness.id(), tool.name);
             }
         }
         for tool in harness.begin(&context(Size::Tiny)).tools {
@@ -489,10 +493,17 @@ fn every_answer_fits_its_room() {
                     Outcome::Skipped(why) => assert!(text.starts_with(why)),
                     Outcome::Interrupted => assert!(text.contains("interrupted")),
                     _ if room >= 2_000 => {
+                        // Where all of it is shown, nothing has to be looked up.
+                        let is_whole = (1..=2999)
+                            .all(|n| n == 1500 || text.contains(&format!("number {n}\n")));
                         for part in [
                             "line number 3000",
                             "error: the middle broke",
-                            "/home/ada/x/outputs/1.txt",
+                            if is_whole {
+                                ""
+                            } else {
+                                "/home/ada/x/outputs/1.txt"
+                            },
                             "The call was repaired.",
                         ] {
                             assert!(text.contains(part), "{} {room} {part}", harness.id());
@@ -558,10 +569,11 @@ fn any_arguments_are_understood_or_explained() {
     for harness in ALL {
         for tool in harness.begin(&context(Size::Full)).tools {
             let schema = tool.schema();
-            let properties = schema["properties"].as_object().expect("properties");
+            let properties = schema["properties"].as_object();
             for value in &odd {
                 let arguments: serde_json::Map<String, Value> = properties
-                    .keys()
+                    .into_iter()
+                    .flat_map(serde_json::Map::keys)
                     .map(|key| (key.clone(), value.clone()))
                     .collect();
                 let _ = read(*harness, call(&tool.name, Value::Object(arguments)));

@@ -2,13 +2,12 @@
 
 mod results;
 
-use super::format::args::{Args, whole};
+use super::format::args::Args;
+use super::format::editor::Editor;
 use super::format::{documents, planning, prompt, surface};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{
-    Action, Base, OnTimeout, Pass, Read, Replace, Shell, ShellKind, Unique, WriteRule,
-};
+use crate::tools::action::{Action, OnTimeout, Shell, ShellKind};
 use std::time::Duration;
 
 /// The harness for models that call tools but were trained in no agent that we know.
@@ -19,8 +18,11 @@ const TOOLS: &str = include_str!("tools.json");
 
 /// Seconds of a command by default, and at most.
 const TIMEOUT: (u64, u64) = (120, 300);
-/// Most bytes of one view; the room of the session is usually less.
-const VIEW_BYTES: usize = 64 * 1024;
+const EDITOR: Editor = Editor {
+    view_bytes: 64 * 1024,
+    lists: false,
+    deletes: false,
+};
 
 impl Harness for Minimal {
     fn id(&self) -> &'static str {
@@ -83,7 +85,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
     let args = Args::of(call, TOOLS)?;
     match call.name.as_str() {
         "bash" => bash(&args),
-        "str_replace_editor" => editor(&args),
+        "str_replace_editor" => EDITOR.action(&args),
         name => Err(surface::unknown(TOOLS, name)),
     }
 }
@@ -96,69 +98,6 @@ fn bash(args: &Args) -> Result<Action, CallError> {
         cwd_persists: true,
         ..Shell::new(args.need_filled("command")?, Duration::from_secs(seconds))
     }))
-}
-
-fn editor(args: &Args) -> Result<Action, CallError> {
-    let path = args.need_filled("path")?;
-    match args.need("command")?.as_str() {
-        "view" => {
-            let (first, lines) = view_range(args)?;
-            Ok(Action::Read(Read {
-                first,
-                ..Read::new(path, lines, VIEW_BYTES)
-            }))
-        }
-        "create" => Ok(Action::Write {
-            path,
-            content: args.need("file_text")?,
-            rule: WriteRule {
-                read_first: false,
-                must_be_new: true,
-                append: false,
-            },
-        }),
-        "str_replace" => Ok(Action::Edit {
-            path,
-            edits: vec![Replace {
-                old: args.need("old_str")?,
-                new: args.need("new_str")?,
-            }],
-            base: Base::Original,
-            unique: Unique::Require,
-            passes: Pass::ALL.to_vec(),
-            read_first: false,
-            may_create: false,
-        }),
-        "insert" => Ok(Action::Insert {
-            path,
-            after: args
-                .whole("insert_line")
-                .and_then(|line| usize::try_from(line).ok())
-                .ok_or_else(|| {
-                    args.wrong("\"insert_line\" must be a line number, 0 for the top")
-                })?,
-            text: args.need("new_str")?,
-        }),
-        "undo_edit" => Ok(Action::UndoEdit { path }),
-        other => Err(args.wrong(format!(
-            "\"command\" is \"{other}\" but must be view, create, str_replace, insert or undo_edit"
-        ))),
-    }
-}
-
-/// First line and number of lines. One number reads to the end, and so does a last line of -1.
-fn view_range(args: &Args) -> Result<(usize, Option<usize>), CallError> {
-    let range: Vec<i64> = args.list("view_range").iter().filter_map(whole).collect();
-    let first = range.first().copied().unwrap_or(1).max(1);
-    let last = range.get(1).copied().filter(|last| *last != -1);
-    if last.is_some_and(|last| last < first) {
-        return Err(args.wrong("\"view_range\" must be [first, last] with last not before first"));
-    }
-    let size = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
-    Ok((
-        size(first),
-        last.map(|last| size(last - first).saturating_add(1)),
-    ))
 }
 
 #[cfg(test)]
