@@ -547,3 +547,38 @@ fn the_first_message_is_in_order() {
         [Item::user("More.")]
     );
 }
+
+/// Recorded runs: every call is understood; one of another preset is answered with the tools that
+/// there are.
+#[test]
+fn recorded_calls_are_understood() {
+    let file: Value = serde_json::from_str(include_str!(
+        "../../tests/fixtures/trajectories/swe-agent.json"
+    ))
+    .expect("the fixture is JSON");
+    let facts = facts();
+    let (mut understood, mut others) = (0, 0);
+    for run in file["runs"].as_array().expect("runs") {
+        for recorded in run["calls"].as_array().expect("calls") {
+            let name = recorded["name"].as_str().expect("a name");
+            let mut call = call(name, json!({}));
+            call.arguments = recorded["arguments"].as_str().expect("a text").into();
+            let is_ours = facts["tools"]
+                .as_array()
+                .is_some_and(|tools| tools.iter().any(|tool| tool["name"] == name));
+            match read(&SweAgent, call) {
+                Ok(action) if is_ours => {
+                    let (again, _) = SweAgent.write(&action).expect("it has such a tool");
+                    assert_eq!(again, name);
+                    understood += 1;
+                }
+                Err(CallError::UnknownTool { available, .. }) if !is_ours => {
+                    assert_eq!(available, ["bash", "str_replace_editor", "submit"]);
+                    others += 1;
+                }
+                other => panic!("{recorded}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!((understood, others), (11, 6));
+}
