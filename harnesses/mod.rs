@@ -5,6 +5,7 @@
 //! It translates and nothing else: no input or output, no clock, no wire. Only this file names a
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
+mod choice;
 mod compact;
 pub mod format;
 pub mod mini_swe_agent;
@@ -18,6 +19,7 @@ pub(crate) mod tests;
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
 use crate::tools::action::{Action, Outcome, PlanStep};
+pub use choice::{Clues, GENERAL, for_model};
 pub use compact::{CompactPlan, Facts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,38 +37,9 @@ pub const ALL: &[&dyn Harness] = &[
     &swe_agent::SweAgent,
 ];
 
-/// The harness for a model of no known family.
-pub const GENERAL: &str = "qwen-code";
-
 /// The harness of that id.
 pub fn by_id(id: &str) -> Option<&'static dyn Harness> {
     ALL.iter().copied().find(|h| h.id() == id)
-}
-
-/// Words that mark a model family, and the harness it was trained in. The first row that matches
-/// wins, so a distillation stands before the family that it was distilled into.
-const FAMILIES: &[(&[&str], &str)] = &[
-    (&["qwen", "qwq", "dashscope"], "qwen-code"),
-    (&["gpt-oss", "gpt-", "codex", "openai"], "native"),
-];
-
-/// The harness for a model, judged by its own name, then by the provider's id, name and address.
-/// `None`: no family is known; the caller takes the general default.
-pub fn for_model(
-    model: &str,
-    provider_id: &str,
-    provider_name: &str,
-    base_url: &str,
-) -> Option<&'static str> {
-    [model, provider_id, provider_name, base_url]
-        .into_iter()
-        .find_map(|text| {
-            let text = text.to_lowercase();
-            FAMILIES
-                .iter()
-                .find(|(words, _)| words.iter().any(|w| text.contains(w)))
-                .map(|(_, id)| *id)
-        })
 }
 
 /// One emulated agent.
@@ -94,6 +67,10 @@ pub trait Harness: Sync {
     /// # Errors
     /// What is wrong with it, for the model.
     fn action(&self, call: &ToolCall) -> Result<Action, CallError>;
+    /// The user's own words in the text of a message that [`Harness::user`] made.
+    fn spoken<'a>(&self, _start: &'a Start, text: &'a str) -> &'a str {
+        text
+    }
     /// What a whole reply asks for: its calls; without any, its text is the answer.
     fn read(&self, _state: &State, reply: &Reply) -> Step {
         match reply.assistant.calls.as_slice() {

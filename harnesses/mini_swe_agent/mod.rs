@@ -105,6 +105,12 @@ impl Harness for MiniSweAgent {
         }
     }
 
+    fn spoken<'a>(&self, start: &'a Start, text: &'a str) -> &'a str {
+        let instance = start.state.notes.get(NOTE_INSTANCE);
+        let words = instance.and_then(|instance| text.strip_suffix(instance.as_str()));
+        words.map_or(text, |words| words.strip_suffix("\n\n").unwrap_or(words))
+    }
+
     /// Only the text of a reply is read.
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
         Err(CallError::UnknownTool {

@@ -91,6 +91,11 @@ impl Budget {
         }
     }
 
+    /// The same window for another conversation.
+    pub fn renewed(&self, counter: Counter) -> Self {
+        Budget::of(self.window, self.result_limit, counter)
+    }
+
     /// The window in tokens.
     pub fn window(&self) -> u32 {
         self.window

@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// What left the conversation must be given again when it is asked for again.
-    fn prefix_event(&mut self) {
+    pub(super) fn prefix_event(&mut self) {
         let mut memory = self.workbench.memory().clone();
         memory.forget_given();
         self.workbench.set_memory(memory);

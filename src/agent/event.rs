@@ -3,7 +3,7 @@
 use crate::harnesses::CallError;
 use crate::model::{Delta, Timing, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode};
-use crate::tools::action::{Action, Outcome, PlanStep};
+use crate::tools::action::{Action, AskedQuestion, Outcome, PlanStep};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -281,6 +281,11 @@ pub trait Frontend {
     /// Puts a plain yes-or-no question to the person. Asked only where there is one.
     fn confirm(&mut self, _question: &str) -> bool {
         false
+    }
+    /// Puts questions of the model to the person. Gives the chosen or own words for each, or `None`
+    /// where nobody answers.
+    fn questions(&mut self, _questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
+        None
     }
     /// True when a person can be asked.
     fn interactive(&self) -> bool;

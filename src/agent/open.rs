@@ -8,9 +8,9 @@ use super::record::{self, Restored, TurnContext};
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
 use crate::config::{Config, Marks, Source, environment};
-use crate::harnesses::{self, Context, Harness, SandboxFacts, Size};
+use crate::harnesses::{self, Clues, Context, Harness, SandboxFacts, Size};
 use crate::model::provider::{LocalServer, Provider};
-use crate::model::{self, Sampling};
+use crate::model::{self, Sampling, WireApi};
 use crate::project::{git, instructions, read_whole, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
@@ -87,7 +87,10 @@ pub fn open(
     let connection = connect(config, &wish, cancel, front)?;
     let harness = match named {
         Some(harness) => harness,
-        None => usual_harness(config, &connection.provider, &connection.model).map_err(fail)?,
+        None => {
+            let family = connection.info.family.as_deref();
+            usual_harness(config, &connection.provider, &connection.model, family).map_err(fail)?
+        }
     };
     let size = recorded
         .as_ref()
@@ -376,7 +379,8 @@ pub fn known_harness(id: &str) -> Result<&'static dyn Harness, String> {
     })
 }
 
-/// The harness for a model when none was named: what the config has for it, else that of its family.
+/// The harness for a model when none was named: what the config has for it, else that of its
+/// family. `family` is what the server says.
 ///
 /// # Errors
 /// When the config names one that does not exist.
@@ -384,13 +388,20 @@ pub fn usual_harness(
     config: &Config,
     provider: &Provider,
     model: &str,
+    family: Option<&str>,
 ) -> Result<&'static dyn Harness, String> {
     if let Some(own) = own_harness(config, model)? {
         return Ok(own);
     }
-    let id = harnesses::for_model(model, &provider.id, &provider.name, &provider.base_url)
-        .unwrap_or(harnesses::GENERAL);
-    Ok(harnesses::by_id(id).unwrap_or(harnesses::ALL[0]))
+    let id = harnesses::for_model(Clues {
+        model,
+        family,
+        provider_id: &provider.id,
+        provider_name: &provider.name,
+        base_url: &provider.base_url,
+        messages: provider.wire == WireApi::Messages,
+    });
+    known_harness(id.unwrap_or(harnesses::GENERAL))
 }
 
 /// The size of a harness in a new session with so large a window.

@@ -77,12 +77,14 @@ pub struct Session {
     /// The server counts a prompt before it is sent.
     can_count: bool,
     learnt: ModelFile,
-    store: Option<Writer>,
+    pub(super) store: Option<Writer>,
+    /// Nested agents so far.
+    pub(super) delegates: u32,
     window_request: Option<u32>,
     sampling: Sampling,
     effort: Option<String>,
     pub(super) schema: Option<Value>,
-    last_state: Value,
+    pub(super) last_state: Value,
 }
 
 /// Everything that a session is made of.
@@ -175,7 +177,7 @@ impl Session {
         workbench.set_memory(restored.memory.files);
         let mut session = Session {
             budget: Budget::of(connection.window.tokens, parts.result_limit, counter),
-            reports: Reports::new(connection.provider.local == Some(LocalServer::LlamaServer)),
+            reports: Reports::new(connection.provider.is_llama_server()),
             told_cold: false,
             summaries: 0,
             summarised_at: None,
@@ -211,6 +213,7 @@ impl Session {
             log: parts.log,
             store_trouble: None,
             store: parts.store,
+            delegates: 0,
             next_reply: restored.next_reply,
             window_request: connection.window.request,
             sampling: parts.sampling,
@@ -367,8 +370,16 @@ impl Session {
         }
     }
 
-    /// Tells the model about background commands that ended.
+    /// The session has a file.
+    pub(super) fn is_kept(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Tells the model about background commands that ended; a nested agent did not start them.
     pub(super) fn tell_ended_jobs(&mut self) {
+        if self.context.depth > 0 {
+            return;
+        }
         for job in self.workbench.ended_jobs() {
             let notice = Notice::JobEnded {
                 id: job.id,
@@ -396,9 +407,9 @@ impl Session {
         self.record(&lines);
     }
 
-    fn record_beginning(&mut self) {
+    pub(super) fn record_beginning(&mut self) {
         let meta = json!({
-            "id": self.info.id, "cwd": self.info.cwd.to_string_lossy(), "originator": "interpreter",
+            "id": self.info.id, "cwd": self.info.cwd.to_string_lossy(), "originator": "interpreter", "depth": self.context.depth,
             "cli_version": env!("CARGO_PKG_VERSION"), "model_provider": self.provider.id,
             "base_instructions": {"text": self.start.system},
             "git": {"branch": self.context.git_branch},
@@ -410,8 +421,14 @@ impl Session {
         self.record(&lines);
     }
 
-    /// What the turn runs with; the first line of a turn.
+    /// What the turn runs with, and that it begins.
     pub(super) fn record_turn_start(&mut self) {
+        self.record_turn_context();
+        self.record(&[record::line("event_msg", json!({"type": "task_started"}))]);
+    }
+
+    /// What the session runs with.
+    pub(super) fn record_turn_context(&mut self) {
         let policy = self.workbench.sandbox().policy();
         let context = TurnContext {
             cwd: self.info.cwd.clone(),
@@ -430,11 +447,7 @@ impl Session {
             current_date: self.context.date.clone(),
             timezone: self.context.timezone.clone(),
         };
-        let lines = [
-            record::line("turn_context", context),
-            record::line("event_msg", json!({"type": "task_started"})),
-        ];
-        self.record(&lines);
+        self.record(&[record::line("turn_context", context)]);
     }
 
     /// What is remembered, when it changed.

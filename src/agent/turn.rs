@@ -1,21 +1,21 @@
 //! One user turn: ask, read, approve, act, answer, until done.
 
+mod act;
+mod converse;
 mod poor_replies;
 
-use super::approval::Verdict;
-use super::event::{Answer, EndReason, Event, Frontend, Phase, Question, TurnEnd};
-use super::guard::{self, CallVerdict, CheckGuard, Cut, StreamGuard};
+use super::event::{EndReason, Event, Frontend, Phase, TurnEnd};
+use super::guard::{CheckGuard, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
 use super::transcript::Mark;
-use crate::harnesses::{self, CallError, Done, Input, Notice, Step};
+use crate::harnesses::{self, CallError, Input, Notice, Step};
 use crate::model::arguments::runs_commands;
 use crate::model::dialect::{self, Holdback};
 use crate::model::http::{self, Flow};
-use crate::model::{Assistant, Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
-use crate::sandbox::{Lift, Mode, Strength};
-use crate::tools::action::{Action, Outcome, PatchForm};
+use crate::model::{Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
+use crate::sandbox::Mode;
 use std::time::{Duration, Instant};
 
 /// Times in a row that a harness, a server or a dialect may ask for another try.
@@ -26,7 +26,6 @@ const SAY_PHASE: Duration = Duration::from_secs(1);
 /// Counters of one turn.
 #[derive(Default)]
 pub(super) struct Progress {
-    requests: u32,
     steps: u32,
     empty: u32,
     pub(super) requeries: u32,
@@ -63,26 +62,17 @@ impl Session {
     /// Runs one turn to its end. Never fails: what goes wrong is in the [`TurnEnd`].
     pub fn turn(&mut self, input: &Input, front: &mut dyn Frontend) -> TurnEnd {
         let began = Instant::now();
-        self.calls.reset();
         front.event(&Event::TurnStarted);
         self.record_turn_start();
-        let items = self.harness.user(&mut self.state, input);
-        self.transcript.begin_turn();
-        self.push_marked(items, Mark::Task);
-        let summaries = self.summaries;
-        let mut progress = Progress::default();
-        let (reason, answer) = loop {
-            match self.step(&mut progress, front) {
-                Next::Again => {}
-                Next::End(reason, answer) => break (reason, answer),
-            }
-        };
+        let before = self.requests + u64::from(self.summaries);
+        let (reason, answer) = self.work(input, front);
         self.record_state();
         self.tell_repairs(front);
         let end = TurnEnd {
             reason,
             answer,
-            requests: progress.requests + (self.summaries - summaries),
+            requests: u32::try_from(self.requests + u64::from(self.summaries) - before)
+                .unwrap_or(u32::MAX),
             usage: self.usage,
             took: began.elapsed(),
         };
@@ -92,6 +82,21 @@ impl Session {
         }
         front.event(&Event::TurnDone(end.clone()));
         end
+    }
+
+    /// Works on what the user said until it is done.
+    pub(super) fn work(&mut self, input: &Input, front: &mut dyn Frontend) -> (EndReason, String) {
+        self.calls.reset();
+        let items = self.harness.user(&mut self.state, input);
+        self.transcript.begin_turn();
+        self.push_marked(items, Mark::Task);
+        let mut progress = Progress::default();
+        loop {
+            match self.step(&mut progress, front) {
+                Next::Again => {}
+                Next::End(reason, answer) => return (reason, answer),
+            }
+        }
     }
 
     /// One request and everything that its reply asks for.
@@ -136,7 +141,6 @@ impl Session {
             tokens,
             window: self.budget.window(),
         });
-        p.requests += 1;
         p.cut = None;
         let limit = request.max_output_tokens;
         let mut guard = StreamGuard::new(offered, limit);
@@ -368,101 +372,6 @@ impl Session {
         Next::End(reason, p.last_text.clone())
     }
 
-    /// Runs the actions of one reply and pushes their answers.
-    fn act(
-        &mut self,
-        assistant: Assistant,
-        actions: Vec<Result<Action, CallError>>,
-        faults: Vec<Option<CallError>>,
-        notes: Vec<Vec<String>>,
-        p: &mut Progress,
-        front: &mut dyn Frontend,
-    ) -> Next {
-        p.steps += 1;
-        self.steps += 1;
-        let calls = assistant.calls.clone();
-        let text = assistant.text.clone();
-        self.push_reply(assistant);
-        let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
-        let room = self.budget.result_bytes(self.rest(&[]), actions.len());
-        let mut done = Vec::new();
-        let (mut end, mut reminder) = (None, None);
-        for (at, action) in actions.into_iter().enumerate() {
-            let call = calls.get(at).cloned();
-            let action = match faults.get(at).cloned().flatten() {
-                Some(fault) => Err(fault),
-                None => action.map(|a| self.workbench.meant(self.as_patch(a))),
-            };
-            let result = match action {
-                Err(error) => {
-                    self.faults += 1;
-                    front.event(&Event::BadCall {
-                        call: call.clone(),
-                        error: error.clone(),
-                    });
-                    Err(error)
-                }
-                Ok(finish @ Action::Finish { .. }) => {
-                    reminder = self.reminder(p);
-                    if reminder.is_none() && end.is_none() {
-                        end = Some((EndReason::Done, final_answer(&finish, &text)));
-                    }
-                    Ok((finish, Outcome::Finished))
-                }
-                Ok(action) => {
-                    let recovered = call.as_ref().is_some_and(|c| c.recovered);
-                    let outcome = match &end {
-                        Some(_) => Outcome::Interrupted,
-                        None => self.perform(&action, recovered, room, &mut end, front),
-                    };
-                    p.check.record(&action, &outcome);
-                    Ok((action, outcome))
-                }
-            };
-            let mut notes = notes.get(at).cloned().unwrap_or_default();
-            if let Ok((_, outcome)) = &result {
-                notes.extend(guard::remark(outcome));
-            }
-            done.push(Done {
-                call,
-                result,
-                notes,
-            });
-        }
-        // Errors of all calls, or `None` when one of them was valid.
-        let errors: Option<Vec<&CallError>> =
-            done.iter().map(|d| d.result.as_ref().err()).collect();
-        let last_error = errors.and_then(|e| e.last().copied());
-        if let Some(reason) = self.count_invalid(last_error, p) {
-            end.get_or_insert((reason, String::new()));
-        }
-        let items = self.harness.results(&mut self.state, &done, room);
-        self.push_marked(items, Mark::Answer);
-        if all_broken {
-            self.one_more_fault(p, front);
-        } else {
-            p.faults = 0;
-            self.may_end();
-        }
-        if let Some(words) = reminder {
-            self.tell(&words, front);
-        }
-        self.record_state();
-        if self.cancel.is_cancelled() {
-            return Next::End(EndReason::Interrupted, String::new());
-        }
-        if end.is_none() {
-            end = self
-                .harness
-                .is_over(&self.state)
-                .map(|answer| (EndReason::Done, answer));
-        }
-        match end {
-            Some((reason, answer)) => Next::End(reason, answer),
-            None => Next::Again,
-        }
-    }
-
     /// What the model should be reminded of before it stops. Only on a local server, where a
     /// request costs nothing and models are small, and only with `harness_guidance`.
     fn reminder(&self, p: &mut Progress) -> Option<String> {
@@ -488,154 +397,6 @@ impl Session {
             .notice(&mut self.state, &Notice::Nudge(words.into()));
         self.push_all(items);
         self.hold_after_reminder(front);
-    }
-
-    /// A patch given to the shell as a heredoc is a patch, in every harness.
-    fn as_patch(&self, action: Action) -> Action {
-        if let Action::Shell(shell) = &action
-            && let Some((dir, text)) = super::approval::patch_heredoc(&shell.command)
-        {
-            return Action::Patch {
-                text,
-                form: PatchForm::Codex,
-                dir: dir.or_else(|| shell.dir.clone()),
-            };
-        }
-        action
-    }
-
-    /// Judges and runs one action. `end` is set when the turn must stop after it.
-    fn perform(
-        &mut self,
-        action: &Action,
-        recovered: bool,
-        room: usize,
-        end: &mut Option<(EndReason, String)>,
-        front: &mut dyn Frontend,
-    ) -> Outcome {
-        if self.cancel.is_cancelled() {
-            return Outcome::Interrupted;
-        }
-        match self.calls.judge(action) {
-            CallVerdict::Run => {}
-            CallVerdict::Skip(why) => {
-                front.event(&Event::Repaired {
-                    kind: "repeat".into(),
-                    text: format!("a repeated {} was not run again", action.verb()),
-                });
-                let outcome = Outcome::Skipped(why);
-                self.calls.record(action, &outcome);
-                return outcome;
-            }
-            CallVerdict::GiveUp(why) => {
-                *end = Some((EndReason::Failed(why.clone()), String::new()));
-                return Outcome::Skipped(why);
-            }
-        }
-        let lift = match self.approve(action, recovered, end, front) {
-            Ok(lift) => lift,
-            Err(reason) => {
-                let outcome = Outcome::Refused { reason };
-                self.calls.record(action, &outcome);
-                self.report(action, &outcome, front);
-                return outcome;
-            }
-        };
-        self.actions += 1;
-        let id = self.actions;
-        let began = Instant::now();
-        front.event(&Event::Started {
-            id,
-            action: action.clone(),
-        });
-        let cancel = self.cancel.clone();
-        let mut live = |text: &str| {
-            front.event(&Event::Output {
-                id,
-                text: text.to_owned(),
-            })
-        };
-        let outcome = self.workbench.run(action, &lift, room, &cancel, &mut live);
-        if let (Action::Plan { steps, .. }, Outcome::Planned) = (action, &outcome) {
-            self.state.plan = steps.clone();
-            front.event(&Event::Plan(steps.clone()));
-        }
-        self.calls.record(action, &outcome);
-        front.event(&Event::Finished {
-            id,
-            action: action.clone(),
-            outcome: outcome.clone(),
-            took: began.elapsed(),
-        });
-        outcome
-    }
-
-    /// An action that did not run is shown like one that did.
-    fn report(&mut self, action: &Action, outcome: &Outcome, front: &mut dyn Frontend) {
-        self.actions += 1;
-        let id = self.actions;
-        front.event(&Event::Started {
-            id,
-            action: action.clone(),
-        });
-        front.event(&Event::Finished {
-            id,
-            action: action.clone(),
-            outcome: outcome.clone(),
-            took: std::time::Duration::ZERO,
-        });
-    }
-
-    /// Asks the policy, and the person where the policy says so. The error says why not.
-    fn approve(
-        &mut self,
-        action: &Action,
-        recovered: bool,
-        end: &mut Option<(EndReason, String)>,
-        front: &mut dyn Frontend,
-    ) -> Result<Lift, String> {
-        let strength = match action {
-            // Only a command needs the fence, so nothing else waits for the probe.
-            Action::Shell(_) => self.workbench.sandbox().strength(),
-            _ => Strength::Enforced,
-        };
-        if let (Action::Shell(_), Strength::Nothing(why), true) =
-            (action, &strength, self.is_fenced())
-            && !front.interactive()
-        {
-            *end = Some((EndReason::NoSandbox(why.clone()), String::new()));
-            return Err(format!(
-                "commands cannot be confined on this system ({why}), and nobody can be asked"
-            ));
-        }
-        let (reason, lift) = match self.judge.decide(action, &strength, self.workbench.cwd()) {
-            Verdict::Allow(lift) => return Ok(lift),
-            Verdict::Refuse { reason } => return Err(reason),
-            Verdict::Ask { reason, lift } => (reason, lift),
-        };
-        let question = Question {
-            action: action.clone(),
-            cwd: self.workbench.cwd().to_owned(),
-            reason: reason.clone(),
-            lift: lift.clone(),
-            recovered,
-        };
-        match front.ask(&question) {
-            Answer::Yes => Ok(lift),
-            Answer::YesForSession => {
-                self.judge.remember(action);
-                Ok(lift)
-            }
-            Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
-            Answer::No(None) => Err(format!(
-                "not allowed: {}. Go on without it, or do it another way",
-                reason.trim_end_matches('.')
-            )),
-            Answer::Stop => {
-                *end = Some((EndReason::Interrupted, String::new()));
-                Err("the user stopped the turn here".into())
-            }
-        }
     }
 
     /// The step limit is reached: one more request, without tools, for what is known so far.
@@ -672,14 +433,6 @@ impl Session {
     /// Commands run inside a fence in this session.
     pub(super) fn is_fenced(&self) -> bool {
         self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
-    }
-}
-
-/// The answer of a finish: its own words, or what the reply said beside it.
-fn final_answer(finish: &Action, beside: &str) -> String {
-    match finish {
-        Action::Finish { text } if !text.trim().is_empty() => text.clone(),
-        _ => beside.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod args;
 pub mod commands;
 pub mod exit;
 pub mod help;
+pub mod person;
 pub mod render;
 pub mod repl;
 pub mod signals;

@@ -1,22 +1,20 @@
 //! The interactive session: read, run a turn, repeat.
 
-use super::render::human::{self, Human};
+use super::person::{AtTerminal, eprintln_safe};
+use super::render::Theme;
+use super::render::human::Human;
 use super::render::status::Status;
-use super::render::{Theme, diff, sanitize::sanitize};
 use super::signals::Signals;
 use super::slash::{self, Done};
-use super::terminal;
-use crate::agent::event::{Answer, Event, Frontend, Question};
+use crate::agent::event::{Event, Frontend};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
 use crate::harnesses::Input;
-use crate::sandbox::Lift;
 use crate::store::history;
 use crate::store::paths::Home;
-use crate::tools::action::Action;
 use rustyline::error::ReadlineError;
 use rustyline::history::History;
-use std::io::{self, Stderr, Write};
+use std::io::{self, Stderr};
 use std::sync::atomic::Ordering;
 
 /// What a repl works with.
@@ -41,9 +39,7 @@ pub fn front(theme: Theme, show_reasoning: bool, cancel: &Cancel) -> Human<Stder
         theme,
         true,
         show_reasoning,
-        Some(Box::new(move |question, theme| {
-            ask(question, theme, &cancel)
-        })),
+        Some(Box::new(AtTerminal::new(cancel))),
     )
     .with_status(Status::on(&io::stderr()))
 }
@@ -95,6 +91,7 @@ impl Repl<'_> {
                     if line.starts_with('/') {
                         self.signals.cancel.reset();
                         match slash::run(line, &mut self.session, &mut self.front) {
+                            Done::Said(text) if text.is_empty() => {}
                             Done::Said(text) => eprintln_safe(&text),
                             Done::Leave => return Ok(()),
                         }
@@ -125,80 +122,4 @@ impl Repl<'_> {
             }
         }
     }
-}
-
-/// Puts a question to the person. The default is no.
-fn ask(question: &Question, theme: &Theme, cancel: &Cancel) -> Answer {
-    terminal::forget_typed();
-    let mut text = String::new();
-    let found = if question.recovered {
-        " (found in the text of the reply)"
-    } else {
-        ""
-    };
-    text.push_str(&format!(
-        "{} {}{found}\n",
-        theme.warn.paint("may this be done?"),
-        sanitize(&question.reason)
-    ));
-    match &question.action {
-        Action::Shell(shell) => sanitize(&shell.command)
-            .lines()
-            .for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Patch { text: patch, .. } => sanitize(patch)
-            .lines()
-            .for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Write { path, content, .. } => text.push_str(&format!(
-            "  {}\n{}",
-            sanitize(path),
-            diff::diff("", content, theme)
-        )),
-        Action::Edit { path, edits, .. } => {
-            text.push_str(&format!("  {}\n", sanitize(path)));
-            edits
-                .iter()
-                .for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
-        }
-        other => text.push_str(&format!("  {} {}\n", other.verb(), human::gist(other))),
-    }
-    let lift = match &question.lift {
-        Lift::Nothing => String::new(),
-        Lift::Network => "; yes lets it use the network".into(),
-        Lift::Git => "; yes lets it write .git".into(),
-        Lift::Folder(path) => format!(
-            "; yes lets it write in {}",
-            sanitize(&path.display().to_string())
-        ),
-        Lift::Everything => "; yes runs it without the sandbox".into(),
-    };
-    text.push_str(&format!(
-        "  in {}{lift}\n",
-        sanitize(&question.cwd.display().to_string())
-    ));
-    eprint_safe(&text);
-    eprint_safe(
-        "  [y] yes  [s] yes for this session  [n] no  [x] stop  — or say what to do instead: ",
-    );
-    let Some(line) = terminal::line(cancel) else {
-        eprint_safe("\n");
-        return Answer::Stop;
-    };
-    match line.trim() {
-        "y" | "yes" => Answer::Yes,
-        "s" => Answer::YesForSession,
-        "" | "n" | "no" => Answer::No(None),
-        "x" | "stop" => Answer::Stop,
-        words => Answer::No(Some(words.to_owned())),
-    }
-}
-
-fn eprintln_safe(text: &str) {
-    eprint_safe(&format!("{text}\n"));
-}
-
-/// A terminal that went away is no reason to panic.
-fn eprint_safe(text: &str) {
-    let mut err = io::stderr().lock();
-    let _ = err.write_all(text.as_bytes());
-    let _ = err.flush();
 }

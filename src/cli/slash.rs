@@ -4,6 +4,7 @@ use super::render::human::{strength_text, thousands};
 use super::render::sanitize::one_line;
 use crate::agent::event::Frontend;
 use crate::agent::session::Session;
+use crate::harnesses::{self, Harness};
 use crate::words::nearest;
 use std::fmt::Write;
 
@@ -23,7 +24,7 @@ pub struct Slash {
     pub alias: Option<&'static str>,
     /// What it does, in a line.
     pub help: &'static str,
-    run: fn(&mut Session, &mut dyn Frontend) -> Done,
+    run: fn(&mut Session, &str, &mut dyn Frontend) -> Done,
 }
 
 /// Every command.
@@ -32,52 +33,55 @@ pub const COMMANDS: &[Slash] = &[
         name: "help",
         alias: None,
         help: "list these commands",
-        run: |_, _| Done::Said(help()),
+        run: |_, _, _| Done::Said(help()),
     },
     Slash {
         name: "status",
         alias: None,
         help: "model, window, harness, sandbox, session file, tokens",
-        run: |s, _| Done::Said(status(s)),
+        run: |s, _, _| Done::Said(status(s)),
     },
     Slash {
         name: "context",
         alias: None,
         help: "what fills the window",
-        run: |s, _| Done::Said(context(s)),
+        run: |s, _, _| Done::Said(context(s)),
     },
     Slash {
         name: "compact",
         alias: None,
         help: "replace the conversation by a summary, to make room",
-        run: |s, front| Done::Said(compact(s, front)),
+        run: |s, _, front| Done::Said(compact(s, front)),
+    },
+    Slash {
+        name: "harness",
+        alias: None,
+        help: "go on in the surface of another agent: /harness ID; alone, it lists them",
+        run: |s, words, front| Done::Said(harness(s, words, front)),
     },
     Slash {
         name: "ps",
         alias: None,
         help: "commands that still run",
-        run: |s, _| Done::Said(jobs(s)),
+        run: |s, _, _| Done::Said(jobs(s)),
     },
     Slash {
         name: "exit",
         alias: Some("quit"),
         help: "leave; the session can be resumed",
-        run: |_, _| Done::Leave,
+        run: |_, _, _| Done::Leave,
     },
 ];
 
 /// Runs a line that begins with a slash.
 pub fn run(line: &str, session: &mut Session, front: &mut dyn Frontend) -> Done {
-    let name = line
-        .trim_start_matches('/')
-        .split_whitespace()
-        .next()
-        .unwrap_or_default();
+    let line = line.trim_start_matches('/').trim();
+    let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match COMMANDS
         .iter()
         .find(|c| c.name == name || c.alias == Some(name))
     {
-        Some(command) => (command.run)(session, front),
+        Some(command) => (command.run)(session, words.trim(), front),
         None => {
             let near = nearest(name, COMMANDS.iter().map(|c| c.name));
             let near = near
@@ -162,6 +166,26 @@ fn compact(session: &mut Session, front: &mut dyn Frontend) -> String {
         Ok((before, after)) => format!("{} tokens won", thousands(before.saturating_sub(after))),
         Err(why) => one_line(&why),
     }
+}
+
+/// Changes the harness, or lists all of them.
+fn harness(session: &mut Session, id: &str, front: &mut dyn Frontend) -> String {
+    if !id.is_empty() {
+        return match session.change_harness(id, front) {
+            Ok(()) => String::new(),
+            Err(why) => one_line(&why),
+        };
+    }
+    let now = session.info().harness.0;
+    let row = |harness: &&dyn Harness| {
+        let mark = if harness.id() == now { "*" } else { " " };
+        format!("{mark} {:16} {}", harness.id(), harness.about())
+    };
+    harnesses::ALL
+        .iter()
+        .map(row)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn jobs(session: &mut Session) -> String {

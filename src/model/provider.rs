@@ -166,6 +166,11 @@ pub struct Provider {
 }
 
 impl Provider {
+    /// True for llama.cpp's own server.
+    pub fn is_llama_server(&self) -> bool {
+        self.local == Some(LocalServer::LlamaServer)
+    }
+
     /// True when the server is on the user's own machine or network.
     pub fn is_local(&self) -> bool {
         self.local.is_some() || is_local(&self.base_url)

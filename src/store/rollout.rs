@@ -47,6 +47,11 @@ impl Writer {
         Writer::lock(path, file)
     }
 
+    /// A new file of records outside the folder of sessions.
+    pub fn at(path: &Path) -> Result<Writer, StoreError> {
+        Writer::lock(path.to_owned(), private_file(path, true)?)
+    }
+
     /// Goes on with a session. Fails with [`StoreError::Busy`] while another process writes it.
     pub fn append_to(path: &Path) -> Result<Writer, StoreError> {
         let file = OpenOptions::new()

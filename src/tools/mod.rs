@@ -171,6 +171,11 @@ impl Workbench {
         &self.cwd
     }
 
+    /// Sets the folder in which the next command starts.
+    pub fn set_cwd(&mut self, cwd: PathBuf) {
+        self.cwd = cwd;
+    }
+
     /// A path as the gate takes it: a relative one starts in [`Workbench::cwd`].
     fn spelled(&self, path: &str) -> String {
         if self.cwd == self.setup.cwd || path.starts_with('~') || Path::new(path).is_absolute() {

@@ -37,7 +37,7 @@ pub fn examine(case: &Case, provider: &Provider, cancel: &Cancel) -> (Option<Mod
         }
         Err(finding) => return (None, vec![finding]),
     };
-    let harness = match harness(case, provider, &name) {
+    let harness = match harness(case, provider, &name, info.family.as_deref()) {
         Ok(harness) => harness,
         Err(why) => {
             let finding = Finding::fail("harness", why).fix("interpreter harness list");
@@ -60,10 +60,15 @@ pub fn examine(case: &Case, provider: &Provider, cancel: &Cancel) -> (Option<Mod
     (Some(model), findings)
 }
 
-fn harness(case: &Case, provider: &Provider, model: &str) -> Result<&'static dyn Harness, String> {
+fn harness(
+    case: &Case,
+    provider: &Provider,
+    model: &str,
+    family: Option<&str>,
+) -> Result<&'static dyn Harness, String> {
     match open::named_harness(case.config, None)? {
         Some(named) => Ok(named),
-        None => open::usual_harness(case.config, provider, model),
+        None => open::usual_harness(case.config, provider, model, family),
     }
 }
 

@@ -132,7 +132,7 @@ fn sort(rows: &mut [Row]) {
 impl Row {
     fn new(config: &Config, provider: &Provider, info: ModelInfo, room: Room) -> Self {
         let window = connect::expected_window(config, provider, &info);
-        let harness = open::usual_harness(config, provider, &info.id);
+        let harness = open::usual_harness(config, provider, &info.id, info.family.as_deref());
         let here = is_loopback(&provider.base_url) && !info.cloud;
         Row {
             fit: here

@@ -6,8 +6,11 @@ use super::status::Status;
 use super::{Theme, diff};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::agent::metrics::Metrics;
+use crate::cli::person::Person;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, Grep, Outcome, PlanStep, ShellStatus, StepStatus};
+use crate::tools::action::{
+    Action, AskedQuestion, Grep, Outcome, PlanStep, ShellStatus, StepStatus,
+};
 use std::io::Write;
 use std::time::Duration;
 
@@ -15,9 +18,6 @@ use std::time::Duration;
 const OUTPUT_TAIL: usize = 8;
 /// Characters of a command or path in a line.
 const GIST: usize = 160;
-
-/// Asks the person; given by a front end that has one.
-pub type Ask = Box<dyn FnMut(&Question, &Theme) -> Answer>;
 
 /// Prints progress to `out`.
 pub struct Human<W: Write> {
@@ -27,7 +27,7 @@ pub struct Human<W: Write> {
     /// whole and the final answer is left to the caller.
     stream: bool,
     show_reasoning: bool,
-    ask: Option<Ask>,
+    person: Option<Box<dyn Person>>,
     /// The text of the latest reply, until it is known whether it is the answer.
     pending: String,
     /// The cursor stands behind streamed text.
@@ -42,14 +42,20 @@ pub struct Human<W: Write> {
 }
 
 impl<W: Write> Human<W> {
-    /// A printer. `ask` is `None` where no person can answer.
-    pub fn new(out: W, theme: Theme, stream: bool, show_reasoning: bool, ask: Option<Ask>) -> Self {
+    /// A printer. `person` is `None` where nobody can answer.
+    pub fn new(
+        out: W,
+        theme: Theme,
+        stream: bool,
+        show_reasoning: bool,
+        person: Option<Box<dyn Person>>,
+    ) -> Self {
         Human {
             out,
             theme,
             stream,
             show_reasoning,
-            ask,
+            person,
             pending: String::new(),
             in_text: false,
             in_reasoning: false,
@@ -435,8 +441,8 @@ impl<W: Write> Frontend for Human<W> {
         self.flush_pending();
         self.end_text();
         let theme = self.theme;
-        match &mut self.ask {
-            Some(ask) => ask(question, &theme),
+        match &mut self.person {
+            Some(person) => person.ask(question, &theme),
             None => {
                 let text = format!(
                     "  {} {}",
@@ -459,13 +465,19 @@ impl<W: Write> Frontend for Human<W> {
         );
         let _ = self.out.flush();
         let mut line = String::new();
-        self.ask.is_some()
+        self.person.is_some()
             && std::io::stdin().read_line(&mut line).is_ok()
             && matches!(line.trim(), "y" | "yes")
     }
 
+    fn questions(&mut self, questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
+        self.end_text();
+        let theme = self.theme;
+        self.person.as_mut()?.questions(questions, &theme)
+    }
+
     fn interactive(&self) -> bool {
-        self.ask.is_some()
+        self.person.is_some()
     }
 }
 
