@@ -1,6 +1,7 @@
 //! What several harnesses share: templates, line numbers, paths, and the frame of a tool result.
 
 pub mod args;
+pub mod ask;
 pub mod cut;
 pub mod diff;
 pub mod editor;
@@ -65,8 +66,9 @@ pub fn fill_facts(template: &str, cx: &Context, more: &[(&str, &str)]) -> String
 /// kept when all its words hold, and `%%` alone begins one that is always kept.
 ///
 /// Words: `full`; `compact` (compact or larger); `small` (below full); `tiny`; `git` (the folder is
-/// in a git work tree); `guidance` (the reliability block is wanted and there is room for it); and
-/// the harness's own in `words`. `values` are further names for [`fill_facts`].
+/// in a git work tree); `read_only`, `workspace_write` and `no_sandbox` (where commands may write);
+/// `network_off`; `guidance` (the reliability block is wanted and there is room for it); and the
+/// harness's own in `words`. `values` are further names for [`fill_facts`].
 pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &str)]) -> String {
     let holds = |word: &str| match word {
         "full" => cx.size == Size::Full,
@@ -74,6 +76,10 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
         "small" => cx.size < Size::Full,
         "tiny" => cx.size == Size::Tiny,
         "git" => cx.git_root.is_some(),
+        "read_only" => cx.sandbox.mode == "read-only",
+        "workspace_write" => cx.sandbox.mode == "workspace-write",
+        "no_sandbox" => !matches!(cx.sandbox.mode.as_str(), "read-only" | "workspace-write"),
+        "network_off" => !cx.sandbox.network,
         "guidance" => cx.guidance && cx.size >= Size::Compact,
         other => words.contains(&other),
     };
@@ -268,6 +274,22 @@ pub fn planning(on: bool) -> &'static str {
             "The user switched to planning. Until the user agrees to a plan, change nothing: look around, ask what is unclear, and answer with the plan."
         }
         false => "The user ended the planning. Files may be changed and commands run again.",
+    }
+}
+
+/// True when a file is a picture by its name: where an agent reads text and pictures by one tool.
+pub fn is_picture(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".png", ".jpg", ".jpeg", ".gif", ".webp"]
+        .iter()
+        .any(|end| path.ends_with(end))
+}
+
+/// That a command in the background ended.
+pub fn job_ended(command: &str, code: Option<i32>) -> String {
+    match code {
+        Some(code) => format!("The background command `{command}` ended with exit code {code}."),
+        None => format!("The background command `{command}` was stopped."),
     }
 }
 

@@ -92,6 +92,27 @@ pub fn read(harness: &dyn Harness, call: ToolCall) -> Result<Action, CallError> 
     }
 }
 
+/// Each call, read and written again, is a call of the same tool that asks for the same; and every
+/// tool that a person's session has is among them, but for those in `but`.
+pub fn calls_return(harness: &dyn Harness, model: &str, calls: &[ToolCall], but: &[&str]) {
+    for call in calls {
+        let action = read(harness, call.clone()).expect("a good call");
+        let (name, arguments) = harness.write(&action).expect("a call for it");
+        assert_eq!(name, call.name);
+        let again = self::call(name, arguments.clone());
+        assert_eq!(read(harness, again), Ok(action), "{arguments}");
+    }
+    let cx = Context {
+        model: model.into(),
+        interactive: true,
+        ..context(Size::Full)
+    };
+    for tool in harness.begin(&cx).tools {
+        let tried = calls.iter().any(|call| call.name == tool.name);
+        assert_ne!(tried, but.contains(&tool.name.as_str()), "{}", tool.name);
+    }
+}
+
 /// Reads `call`, pretends that `outcome` came of it, and gives the answer's text and error mark.
 pub fn tell(harness: &dyn Harness, call: ToolCall, outcome: Outcome) -> (String, bool) {
     let action = read(harness, call.clone()).expect("a good call");

@@ -8,7 +8,7 @@ mod results;
 
 use super::format::args::Args;
 use super::format::editor::Editor;
-use super::format::{documents, planning, prompt, sed_suffix, surface, user_parts};
+use super::format::{documents, job_ended, planning, prompt, sed_suffix, surface, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Size, Start, State, Step,
 };
@@ -160,6 +160,17 @@ impl Harness for SweAgent {
         vec![Item::User { content }]
     }
 
+    fn spoken<'a>(&self, start: &'a Start, text: &'a str) -> &'a str {
+        let note = |key: &str| start.state.notes.get(key).map_or("", String::as_str);
+        let words = |text: &'a str| {
+            text.strip_prefix(note(NOTE_BEFORE))?
+                .strip_prefix('\n')?
+                .strip_suffix(note(NOTE_AFTER))?
+                .strip_suffix('\n')
+        };
+        words(text).unwrap_or(text)
+    }
+
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
         action(call, false)
     }
@@ -214,10 +225,7 @@ impl Harness for SweAgent {
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => format!("The background command `{command}` ended with code {code}."),
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };

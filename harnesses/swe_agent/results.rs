@@ -31,7 +31,7 @@ pub fn item(done: &Done, bash_only: bool, room: usize) -> Item {
     }
     let is_submit = done.call.as_ref().is_some_and(|call| call.name == "submit");
     let text = match outcome {
-        Outcome::Finished => "The task is submitted.".into(),
+        Outcome::Finished => "The submission is received.".into(),
         Outcome::Shell(out) if is_submit => review(out, room),
         Outcome::Shell(out) => command(out, bash_only, room),
         Outcome::Read(out) => observed(&view(out, room), bash_only),

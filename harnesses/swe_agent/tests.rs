@@ -522,8 +522,9 @@ fn the_first_message_is_in_order() {
     cx.instructions = instructions();
     let start = SweAgent.begin(&cx);
     assert!(start.opening.is_empty());
-    let mut state = start.state;
+    let mut state = start.state.clone();
     let text = SweAgent.user(&mut state, &Input::text("Fix {cwd}."))[0].text();
+    assert_eq!(SweAgent.spoken(&start, &text), "Fix {cwd}.");
     let places: Vec<Option<usize>> = [
         "<uploaded_files>\n/home/ada/projects/shop\n</uploaded_files>\n",
         "<pr_description>\nFix {cwd}.\n</pr_description>\n",
