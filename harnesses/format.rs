@@ -332,6 +332,23 @@ pub fn matched_by(changes: &[FileChange]) -> Option<&'static str> {
         })
 }
 
+/// The id of a background command where ids are a word and eight digits, like `bg_0000000a`.
+pub fn job_id(word: &str, number: u32) -> String {
+    format!("{word}_{number:08x}")
+}
+
+/// The number of a background command from its id, or from the bare number.
+pub fn job_number(word: &str, id: &str) -> Option<u32> {
+    let id = id.trim();
+    match id
+        .strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix('_'))
+    {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => id.parse().ok(),
+    }
+}
+
 /// A number made from a text (FNV-1a), for ids that must be the same in every run.
 pub fn fingerprint(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {

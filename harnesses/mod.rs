@@ -7,6 +7,7 @@
 
 mod choice;
 mod compact;
+pub mod deepseek_tui;
 pub mod format;
 pub mod mini_swe_agent;
 pub mod minimal;
@@ -35,6 +36,7 @@ pub const ALL: &[&dyn Harness] = &[
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
     &swe_agent::SweAgent,
+    &deepseek_tui::DeepseekTui,
 ];
 
 /// The harness of that id.
