@@ -27,13 +27,6 @@ fn shell(harness: &str, command: &str) -> (&'static str, Value) {
 }
 
 /// The last reply of a task.
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
-}
-
 fn xml(name: &str, arguments: &[(&str, &str)]) -> String {
     let parameters = arguments
         .iter()
