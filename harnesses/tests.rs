@@ -225,6 +225,16 @@ fn bare(schema: &Value) -> Value {
     }
 }
 
+/// The recorded schema of a tool. One without properties is sent with none named, since some
+/// servers refuse it otherwise.
+fn recorded_parameters(tool: &Value) -> Value {
+    let mut schema = bare(&tool["parameters"]);
+    if schema == json!({"type": "object"}) {
+        schema["properties"] = json!({});
+    }
+    schema
+}
+
 /// Every property has words of its own, unless its name and values say it all.
 fn described(schema: &Value) -> usize {
     match schema {
@@ -256,7 +266,7 @@ fn surfaces_are_those_of_the_originals() {
                     // As text, since the order of keys is part of the surface.
                     ToolInput::Function(schema) => assert_eq!(
                         bare(schema).to_string(),
-                        bare(&recorded.1["parameters"]).to_string(),
+                        recorded_parameters(&recorded.1).to_string(),
                         "{id} {} {name}",
                         tool.name
                     ),
@@ -590,11 +600,10 @@ fn any_arguments_are_understood_or_explained() {
     for harness in ALL {
         for tool in harness.begin(&context(Size::Full)).tools {
             let schema = tool.schema();
-            let properties = schema["properties"].as_object();
+            let properties = schema["properties"].as_object().expect("properties");
             for value in &odd {
                 let arguments: serde_json::Map<String, Value> = properties
-                    .into_iter()
-                    .flat_map(serde_json::Map::keys)
+                    .keys()
                     .map(|key| (key.clone(), value.clone()))
                     .collect();
                 let _ = read(*harness, call(&tool.name, Value::Object(arguments)));

@@ -70,18 +70,23 @@ fn command(out: &ShellOut, bash_only: bool, room: usize) -> String {
         )
     });
     let head = timeout.unwrap_or_default();
+    // The original hides the code, so that a failure may look like a success.
+    let code = exit_code(out.status).filter(|code| *code != 0 && head.is_empty());
     if output.is_empty() && head.is_empty() {
-        let text = match exit_code(out.status) {
-            // The original hides the code, so that a silent failure looks like a success.
-            Some(code) if code != 0 => {
-                format!("The command printed nothing and ended with exit code {code}.")
-            }
-            _ => "The command ran and printed nothing.".into(),
+        let text = match code {
+            Some(code) => format!("The command printed nothing and ended with exit code {code}."),
+            None => "The command ran and printed nothing.".into(),
         };
         return match bash_only {
             true => format!("<warning>\n{text}\n</warning>"),
             false => observed(&text, false),
         };
+    }
+    if let Some(code) = code {
+        if !output.ends_with('\n') {
+            output.push('\n');
+        }
+        let _ = writeln!(output, "[exit code {code}]");
     }
     let labels = head.len() + 32;
     let most = if bash_only { OUTPUT.1 } else { OUTPUT.0 };

@@ -285,6 +285,10 @@ fn observations_are_told() {
     let out = |output, status| tell(&SweAgent, make(), shell_out("make", output, status)).0;
     assert_eq!(
         out("built\n", ShellStatus::Exited(2)),
+        "OBSERVATION:\nbuilt\n[exit code 2]\n"
+    );
+    assert_eq!(
+        out("built\n", ShellStatus::Exited(0)),
         "OBSERVATION:\nbuilt\n"
     );
     assert_eq!(
@@ -298,7 +302,7 @@ fn observations_are_told() {
     let text = tell(&SweAgent, make(), long_shell_out("make")).0;
     assert!(text.starts_with("Observation: line number 1\n"));
     assert!(text.contains("<response clipped><NOTE>") && text.contains("</NOTE>\n"));
-    assert!(text.ends_with("line number 3000\n"));
+    assert!(text.ends_with("line number 3000\n[exit code 3]\n"));
 }
 
 /// "Observation templates", bash_only.
@@ -326,7 +330,7 @@ fn observations_of_the_smaller_preset_are_told() {
     ] {
         assert!(text.contains(part), "{part}");
     }
-    assert!(text.ends_with("line number 3000\n</observation_tail>"));
+    assert!(text.ends_with("line number 3000\n[exit code 3]\n</observation_tail>"));
     assert!(text.len() < 11_000);
 }
 
