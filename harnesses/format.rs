@@ -4,6 +4,8 @@ pub mod args;
 pub mod ask;
 pub mod claude;
 pub mod cut;
+pub mod diff;
+pub mod editor;
 pub mod surface;
 
 use super::{Context, Document, Done, Input, Instructions, Size};
@@ -96,6 +98,14 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
     fill_facts(text.trim_end(), cx, values)
 }
 
+/// What stands after `sed -i`: BSD sed wants a suffix for its backup file, even an empty one.
+pub fn sed_suffix(cx: &Context) -> &'static str {
+    match cx.os.starts_with("macOS") {
+        true => " ''",
+        false => "",
+    }
+}
+
 /// All instruction files, the user's own first.
 pub fn documents(instructions: &Instructions) -> impl Iterator<Item = &Document> {
     instructions.global.iter().chain(&instructions.project)
@@ -111,10 +121,21 @@ pub fn user_parts(input: &Input) -> Vec<Part> {
 /// Lines with their numbers, `{number}{between}{line}`, as many whole lines as fit into `room`
 /// bytes, and how many those are. A line that alone is longer is cut.
 pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String, usize) {
+    numbered_wide(text, first, 0, between, room)
+}
+
+/// [`numbered`] with the numbers on the right of `width` columns.
+pub fn numbered_wide(
+    text: &str,
+    first: usize,
+    width: usize,
+    between: &str,
+    room: usize,
+) -> (String, usize) {
     let mut out = String::new();
     let mut count = 0;
     for line in text.lines() {
-        let mut row = format!("{}{between}{line}", first + count);
+        let mut row = format!("{:>width$}{between}{line}", first.saturating_add(count));
         if out.len() + row.len() + 1 > room {
             if count > 0 {
                 break;
@@ -311,6 +332,23 @@ pub fn matched_by(changes: &[FileChange]) -> Option<&'static str> {
                 "The old text matched after written-out escapes (\\n, \\t, \\\") were read as the characters."
             }
         })
+}
+
+/// The id of a background command where ids are a word and eight digits, like `bg_0000000a`.
+pub fn job_id(word: &str, number: u32) -> String {
+    format!("{word}_{number:08x}")
+}
+
+/// The number of a background command from its id, or from the bare number.
+pub fn job_number(word: &str, id: &str) -> Option<u32> {
+    let id = id.trim();
+    match id
+        .strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix('_'))
+    {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => id.parse().ok(),
+    }
 }
 
 /// A number made from a text (FNV-1a), for ids that must be the same in every run.

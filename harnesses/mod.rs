@@ -9,6 +9,7 @@ mod choice;
 pub mod claude_code;
 pub mod claude_code_bare;
 mod compact;
+pub mod deepseek_tui;
 pub mod format;
 mod kimi;
 pub mod kimi_cli;
@@ -19,6 +20,7 @@ pub mod native;
 pub mod opencode;
 pub mod pi;
 pub mod qwen_code;
+pub mod swe_agent;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod zcode;
@@ -48,6 +50,8 @@ pub const ALL: &[&dyn Harness] = &[
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,
     &pi::Pi,
+    &swe_agent::SweAgent,
+    &deepseek_tui::DeepseekTui,
 ];
 
 /// The harness of that id.

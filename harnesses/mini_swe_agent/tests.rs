@@ -197,6 +197,33 @@ fn the_first_message_is_in_order() {
     assert!(text.contains("sed -i '' 's/"));
 }
 
+/// Recorded runs: every reply is one command.
+#[test]
+fn recorded_commands_are_understood() {
+    let file: serde_json::Value = serde_json::from_str(include_str!(
+        "../../tests/fixtures/trajectories/mini-swe-agent.json"
+    ))
+    .expect("the fixture is JSON");
+    let mut understood = 0;
+    for run in file["runs"].as_array().expect("runs") {
+        let fence = run["fence"].as_str().expect("a label");
+        for command in run["commands"].as_array().expect("commands") {
+            let command = command.as_str().expect("a text");
+            let Step::Act(actions) = read(&format!("I go on.\n\n```{fence}\n{command}\n```"))
+            else {
+                panic!("{command}")
+            };
+            match actions.as_slice() {
+                [Ok(Action::Shell(shell))] => assert_eq!(shell.command, command),
+                [Ok(Action::Finish { .. })] => assert_eq!(command, format!("echo {DONE_TOKEN}")),
+                other => panic!("{command}: {other:?}"),
+            }
+            understood += 1;
+        }
+    }
+    assert_eq!(understood, 12);
+}
+
 /// A second block ends the reply after the first command; a first block alone does not.
 #[test]
 fn the_first_of_several_commands_ends_the_reply() {

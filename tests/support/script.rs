@@ -226,9 +226,15 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
     };
     match deed {
         Deed::Sh(command) => {
-            let (name, schema) =
-                pick(&["exec_command", "run_shell_command", "bash", "Bash", "Shell"])
-                    .expect("a shell tool");
+            let (name, schema) = pick(&[
+                "exec_command",
+                "run_shell_command",
+                "exec_shell",
+                "bash",
+                "Bash",
+                "Shell",
+            ])
+            .expect("a shell tool");
             (name, json!({key(&schema, &["command", "cmd"]): command}))
         }
         Deed::Read(path) => match (
@@ -261,7 +267,7 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Edit(path, old, new) => match (
-            pick(&["edit", "Edit", "StrReplaceFile"]),
+            pick(&["edit", "Edit", "StrReplaceFile", "edit_file"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
@@ -277,8 +283,8 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
                 name,
                 json!({
                     key(&schema, PATHS): path,
-                    key(&schema, &["old_string", "oldString"]): old,
-                    key(&schema, &["new_string", "newString"]): new,
+                    key(&schema, &["old_string", "oldString", "search"]): old,
+                    key(&schema, &["new_string", "newString", "replace"]): new,
                 }),
             ),
             (_, Some((name, _)), _) => (
