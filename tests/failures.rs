@@ -84,13 +84,9 @@ fn a_model_without_tools() {
         .server_kind(Kind::OllamaWithoutTools)
         .wire_only("ollama")
         .harness("mini-swe-agent")
-        .model(script![run_to_end("fine")])
+        .model(script![finish("mini-swe-agent", "fine")])
         .run("hi")
         .expect_exit(0);
-}
-
-fn run_to_end(text: &str) -> Step {
-    run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text)
 }
 
 #[test]

@@ -11,13 +11,6 @@ const TOOLS: [&str; 2] = ["qwen-code", "minimal"];
 const TEXT: &str = "mini-swe-agent";
 const ALL: [&str; 3] = [TOOLS[0], TOOLS[1], TEXT];
 
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        TEXT => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
-}
-
 fn agent(harness: &str, steps: Vec<Step>) -> Agent {
     Agent::new().harness(harness).model(steps)
 }

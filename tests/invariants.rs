@@ -5,13 +5,6 @@ mod support;
 use support::script::*;
 use support::{Agent, Run, WIRES, harnesses, strict};
 
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
-}
-
 /// Every request begins with the one before it.
 fn expect_prefixes(run: &Run, label: &str) {
     let requests = run.server.requests();

@@ -519,11 +519,3 @@ fn a_bad_config_ends_with_the_key_and_the_line() {
         .expect_exit(0)
         .expect_stderr("harness");
 }
-
-/// How a harness ends its task.
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
-}

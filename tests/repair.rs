@@ -5,33 +5,11 @@ mod support;
 use serde_json::{Value, json};
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, harnesses};
+use support::{Agent, WIRES, harnesses, shell, with_tools};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
     Agent::new().config("harness_guidance = false\n")
-}
-
-const WITH_TOOLS: [&str; 3] = ["native", "qwen-code", "minimal"];
-
-/// The shell tool of a harness and its argument.
-fn shell(harness: &str, command: &str) -> (&'static str, Value) {
-    match harness {
-        "native" => ("exec_command", json!({"cmd": command})),
-        "qwen-code" => (
-            "run_shell_command",
-            json!({"command": command, "is_background": false}),
-        ),
-        _ => ("bash", json!({"command": command})),
-    }
-}
-
-/// The last reply of a task.
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
 }
 
 fn xml(name: &str, arguments: &[(&str, &str)]) -> String {
@@ -45,7 +23,7 @@ fn xml(name: &str, arguments: &[(&str, &str)]) -> String {
 /// O06: a call written as text is run; an example is not.
 #[test]
 fn a_call_written_as_text() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         for wire in WIRES {
             let (name, arguments) = shell(harness, "echo hi > made.txt");
             let call = json!({"name": name, "arguments": arguments});
@@ -180,7 +158,7 @@ fn an_edit_with_drifted_indentation() {
     let old = "    if x:\n        return 1";
     let new = "    if x:\n        return 2";
     let once = "def f():\n\tif x:\n\t\treturn 1\n";
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         agent()
             .harness(harness)
             .file("m.py", once)
@@ -205,13 +183,13 @@ fn an_edit_with_drifted_indentation() {
 /// O11: a model without tools works from its prompt, and over a resume.
 #[test]
 fn a_model_without_tools_is_prompted() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         let (name, arguments) = shell(harness, "echo hi > made.txt");
         let arguments = arguments.as_object().expect("an object");
         let arguments = arguments
             .iter()
             .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)));
-        let call = xml(name, &arguments.collect::<Vec<_>>());
+        let call = xml(&name, &arguments.collect::<Vec<_>>());
         let run = agent()
             .harness(harness)
             .server_kind(Kind::OllamaWithoutTools)
@@ -321,7 +299,7 @@ fn answers_are_held_in_shape_after_two_faults() {
 /// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         let announce = || say("The file is there. Let me read it now.");
         let done = Agent::new()
             .harness(harness)
@@ -344,7 +322,7 @@ fn an_announced_step_is_asked_for_once() {
 /// A path that does not exist but whose base name is the only one of its kind is named.
 #[test]
 fn the_only_file_of_that_name_is_named() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         if harness == "native" {
             // It reads with the shell, which says what it found itself.
             continue;

@@ -12,13 +12,6 @@ use support::{Agent, Run, WIRES, harnesses, strict};
 /// Tool turns of the long task.
 const TURNS: usize = 62;
 
-fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
-    }
-}
-
 /// Words of a model that says much, but not the same again and again.
 fn talk(step: usize, sentences: usize) -> String {
     const WORDS: [&str; 7] = ["parser", "test", "file", "error", "loop", "branch", "table"];

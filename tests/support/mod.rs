@@ -30,6 +30,20 @@ macro_rules! script {
 pub fn harnesses() -> impl Iterator<Item = &'static str> {
     open_interpreter::harnesses::ALL.iter().map(|h| h.id())
 }
+/// The harnesses that offer tools.
+pub fn with_tools() -> impl Iterator<Item = &'static str> {
+    let all = open_interpreter::harnesses::ALL.iter();
+    all.filter(|h| !h.reads_text()).map(|h| h.id())
+}
+
+/// The call with which a harness runs a command: name and arguments of a tool that it really
+/// offers.
+pub fn shell(harness: &str, command: &str) -> (String, Value) {
+    let dry = Agent::new().harness(harness).model(vec![script::say("ok")]);
+    let body = dry.run("hi").server.requests()[0].body.clone();
+    let (_, mut calls) = script::run(command).resolve(&strict::tools(&body));
+    calls.remove(0)
+}
 pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 
 /// Builds one run of the binary.

@@ -52,6 +52,14 @@ pub fn say(text: &str) -> Step {
     }
 }
 
+/// The last reply of a task: one that reads its actions from text ends with a command.
+pub fn finish(harness: &str, text: &str) -> Step {
+    match harness {
+        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
+        _ => say(text),
+    }
+}
+
 /// The model answers with something that it read in the request.
 pub fn answer(from: fn(&Value) -> String) -> Step {
     Step {
