@@ -411,7 +411,7 @@ fn a_kill_at_any_moment_leaves_a_session_that_resumes() {
             .harness("qwen-code")
             .model(script![
                 run("echo one > one.txt"),
-                run("python3 -c 'import time; time.sleep(20)'").after(Duration::from_millis(300)),
+                run("python3 -c 'import time; time.sleep(4)'").after(Duration::from_millis(300)),
                 say("recovered")
             ])
             .start(&["exec", "--skip-git-repo-check"], Some("the task word"));

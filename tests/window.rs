@@ -252,19 +252,18 @@ fn a_prompt_that_the_server_cut_is_noticed() {
                 .expect_exit(0)
                 .expect_stdout("done\n");
         }
+        let run = Agent::new()
+            .harness(harness)
+            .server_kind(Kind::Plain)
+            .config("model_context_window = 32768\n")
+            .args(["--json"])
+            .model(answer(2_047))
+            .run(&task)
+            .expect_exit(1);
+        let mut lines = run.stdout.lines();
+        let failed = lines.any(|l| l.contains("turn.failed") && l.contains("2047"));
+        assert!(failed, "{harness}: {}", run.stdout);
     }
-    let run = Agent::new()
-        .server_kind(Kind::Plain)
-        .config("model_context_window = 32768\n")
-        .args(["--json"])
-        .model(answer(2_047))
-        .run(&task)
-        .expect_exit(1);
-    let failed = run
-        .stdout
-        .lines()
-        .any(|l| l.contains("turn.failed") && l.contains("2047"));
-    assert!(failed, "{}", run.stdout);
 }
 
 /// O04: one result never fills the window, and shows both of its ends.
