@@ -3,7 +3,8 @@
 
 usage: real-peers.py short        wires, cache and overflow on the 135M model; the main job on the 1.5B coder, done at
                                   least once in three tries in each of two harnesses (a model of that size wavers)
-       real-peers.py long [N]     the main job N times (default 3) in each harness on the 1.5B coder, done in most of them
+       real-peers.py long [N]     the main job N times (default 3) in each harness on the 1.5B coder, done in most of them;
+                                  a session of 15 turns that reads from the cache; an overflow of a small window
 
 Prints a line a check; exits with 1 if one fails. Needs target/release/interpreter.
 """
@@ -136,6 +137,50 @@ def main_jobs(harnesses, runs, wanted):
             check(f"the cache is used in {harness}", bool(shares) and min(shares) >= 0.95, percent(min(shares, default=None)))
 
 
+def lines(home, kind):
+    """The payloads of that kind in the one session file."""
+    found = []
+    for file in home.glob("i/sessions/*/*/*/*.jsonl"):
+        for line in file.read_text().splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if record.get("type") == kind:
+                found.append(record.get("payload") or {})
+    return found
+
+
+def long_session(harness, turns=15):
+    """A conversation of so many turns, each in a process of its own: every prompt begins with the one before."""
+    with Server("coder", "plain", 32768):
+        home, work, done = agent(["--harness", harness, "-c", "max_steps=4"], "Create the file n1.txt with the single line 1.")
+        for turn in range(2, turns + 1):
+            done = interpreter(["exec", "--skip-git-repo-check", "-c", BASE_URL, "-c", "max_steps=4", "resume", "--last",
+                                f"Now create the file n{turn}.txt with the single line {turn}."], home, work, stdin=subprocess.DEVNULL)
+        rows, share = counts(home), cache_share(counts(home))
+        made = len(list(work.glob("n*.txt")))
+        check(f"{turns} turns in {harness} read from the cache", len(rows) >= turns and share is not None and share >= 0.95,
+              f"{len(rows)} requests, last prompt {rows[-1][0] if rows else 0}, {percent(share)}, {made} files made, last exit {done.returncode}")
+
+
+def overflow(harness, window=4096):
+    """More to read than fits: it is compacted and goes on, or ends with a sentence; the server never cuts a prompt."""
+    with Server("coder", "plain", window):
+        home, work = (pathlib.Path(tempfile.mkdtemp(dir=SCRATCH.name)) for _ in range(2))
+        for name, word in (("a", "apple"), ("b", "banana"), ("c", "cherry"), ("d", "date")):
+            (work / f"{name}.txt").write_text(f"code word: {word}\n" + "".join(f"{name} line {n} of a long report\n" for n in range(120)))
+        done = interpreter(["--oss", "--local-provider", "llamacpp", "-c", BASE_URL, "--harness", harness, "-c", "max_steps=14"], home, work,
+                           input="Print a.txt, then b.txt, then c.txt, then d.txt, one command a reply. Then write the four code words, one a line, into words.txt.")
+        rows, events = counts(home), len(lines(home, "elided")) + len(lines(home, "compacted"))
+        words = (work / "words.txt").read_text().split() if (work / "words.txt").exists() else []
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        check(f"an overflow of {window} tokens in {harness} ends in room or in a sentence",
+              bool(rows) and max(r[0] + r[2] for r in rows) <= window and (events > 0 or done.returncode == 1),
+              f"exit {done.returncode}, {len(lines(home, 'elided'))} elisions, {len(lines(home, 'compacted'))} summaries, prompts {[r[0] for r in rows]}, "
+              f"words {words}, {done.seconds:.0f} s, last line: {last}")
+
+
 def main():
     if not BINARY.exists():
         sys.exit("target/release/interpreter is missing: run `cargo build --release` first")
@@ -146,6 +191,9 @@ def main():
     elif mode == "long":
         runs = int(sys.argv[2]) if len(sys.argv) > 2 else 3
         main_jobs(CODER_HARNESSES, runs, runs // 2 + 1)
+        long_session("mini-swe-agent")
+        overflow("mini-swe-agent")
+        overflow("minimal")
     else:
         sys.exit(__doc__)
     sys.exit(1 if failures else 0)

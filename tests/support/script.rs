@@ -1,6 +1,7 @@
 //! What the scripted model says. A deed is neutral: the server turns it into a call of a tool
 //! that the request really offers, or into the text form of a harness without tools.
 
+use open_interpreter::tools::action::Action;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -52,11 +53,17 @@ pub fn say(text: &str) -> Step {
     }
 }
 
-/// The last reply of a task: one that reads its actions from text ends with a command.
+/// The model ends the task in the way of its harness: with an answer, or with the command or tool
+/// that says so.
 pub fn finish(harness: &str, text: &str) -> Step {
-    match harness {
-        "mini-swe-agent" => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
-        _ => say(text),
+    let end = Action::Finish { text: text.into() };
+    let it = open_interpreter::harnesses::by_id(harness).expect("a known harness");
+    match it.write(&end) {
+        Some((name, arguments)) => call(name, arguments).with_text(text),
+        None if it.reads_text() => {
+            run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text)
+        }
+        None => say(text),
     }
 }
 

@@ -97,16 +97,8 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
     let context = open::context(&setup.config, &setup.home, &setup.cwd, size)?;
     let start = harness.begin(&context);
     let tools = tools_on(&start, wire);
-    let left_out: Map<String, Value> = start
-        .left_out
-        .iter()
-        .map(|(name, why)| (name.clone(), json!(why)))
-        .collect();
     if options.json {
-        return say(&format!(
-            "{}\n",
-            json!({"system": start.system, "tools": tools, "opening": start.opening, "left_out": left_out})
-        ));
+        return say(&format!("{}\n", as_json(&start, &tools)));
     }
     let mut out = format!(
         "# {} ({}) on {}\n\n## system\n{}\n\n## tools\n",
@@ -122,13 +114,40 @@ pub fn show(id: &str, options: &Options) -> Result<u8, Failure> {
     for item in &start.opening {
         let _ = writeln!(out, "[{}]\n{}", role(item), item.text());
     }
-    if !left_out.is_empty() {
+    if !start.left_out.is_empty() {
         out.push_str("\n## left out\n");
         start.left_out.iter().for_each(|(name, why)| {
             let _ = writeln!(out, "{name}: {why}");
         });
     }
     say(&sanitize(&out))
+}
+
+/// For programs: each tool by name and parameters, and as the wire sends it.
+fn as_json(start: &Start, sent: &Value) -> Value {
+    let sent = sent.as_array().map(Vec::as_slice).unwrap_or_default();
+    let tools: Vec<Value> = start
+        .tools
+        .iter()
+        .enumerate()
+        .map(|(at, tool)| {
+            json!({
+                "name": tool.name, "description": tool.description, "parameters": tool.schema(),
+                "as_sent": sent.get(at),
+            })
+        })
+        .collect();
+    let opening: Vec<Value> = start
+        .opening
+        .iter()
+        .map(|item| json!({"role": role(item), "text": item.text()}))
+        .collect();
+    let left_out: Vec<Value> = start
+        .left_out
+        .iter()
+        .map(|(name, why)| json!({"name": name, "why": why}))
+        .collect();
+    json!({"system": start.system, "tools": tools, "opening": opening, "left_out": left_out})
 }
 
 fn role(item: &Item) -> &'static str {
@@ -181,6 +200,29 @@ mod tests {
         let table: String = rows.collect();
         let readme = include_str!("../../../README.md");
         assert!(readme.contains(&table), "the README must hold\n{table}");
+    }
+
+    /// The form that programs read, on a wire whose tools look different.
+    #[test]
+    fn a_program_finds_names_parameters_and_what_is_sent() {
+        let start = harnesses::by_id("qwen-code")
+            .expect("it is there")
+            .begin(&context(Size::Tiny));
+        let shown = as_json(&start, &tools_on(&start, WireApi::Messages));
+        let tools = shown["tools"].as_array().expect("a list");
+        assert_eq!(tools.len(), start.tools.len());
+        let read = tools
+            .iter()
+            .find(|t| t["name"] == "read_file")
+            .expect("a tool");
+        assert_eq!(read["parameters"]["type"], "object");
+        assert_eq!(read["as_sent"]["input_schema"], read["parameters"]);
+        assert!(
+            shown["left_out"]
+                .as_array()
+                .is_some_and(|l| l.iter().any(|t| t["name"] == "todo_write"))
+        );
+        assert_eq!(shown["opening"][0]["role"], "user");
     }
 
     #[test]

@@ -1,0 +1,235 @@
+//! Every deed in every harness on every wire, against a server as strict as real ones.
+
+mod support;
+
+use open_interpreter::harnesses::{self, Harness};
+use open_interpreter::tools::action::{
+    Action, Base, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus, Unique, WriteRule,
+};
+use serde_json::json;
+use std::time::Duration;
+use support::script::*;
+use support::{Agent, Run, WIRES, harnesses, strict};
+
+const CODE: &str = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 1\n";
+
+fn harness(id: &str) -> &'static dyn Harness {
+    harnesses::by_id(id).expect("a known harness")
+}
+
+/// The harness's own call for an action; where it has no such tool, a command that does the same.
+fn act(id: &str, action: Action) -> Step {
+    if let Some((name, arguments)) = harness(id).write(&action) {
+        return call(name, arguments);
+    }
+    match action {
+        Action::Read(it) => read(&it.path),
+        Action::Write { path, content, .. } => write(&path, &content),
+        Action::Edit { path, edits, .. } => edit(&path, &edits[0].old, &edits[0].new),
+        Action::Shell(it) => run(&it.command),
+        Action::Grep(it) => run(&format!("grep -rn '{}' .", it.pattern)),
+        Action::Glob { pattern, .. } => run(&format!("find . -name '{pattern}'")),
+        Action::List { path, .. } => run(&format!("ls -a {path}")),
+        Action::Plan { .. } => run("echo the plan stands"),
+        other => panic!("{id} cannot {}", other.verb()),
+    }
+}
+
+fn shell(command: &str) -> Action {
+    Action::Shell(Shell::new(command, Duration::from_secs(20)))
+}
+
+fn replace(old: &str, new: &str) -> Action {
+    Action::Edit {
+        path: "a.py".into(),
+        edits: vec![Replace {
+            old: old.into(),
+            new: new.into(),
+        }],
+        base: Base::Original,
+        unique: Unique::Require,
+        passes: Pass::ALL.to_vec(),
+        read_first: true,
+        may_create: false,
+    }
+}
+
+/// Each deed, and words that the request after it must hold.
+fn deeds(id: &str) -> Vec<(&'static str, Step, Vec<&'static str>)> {
+    let write_new = Action::Write {
+        path: "new.txt".into(),
+        content: "fresh words\n".into(),
+        rule: WriteRule::default(),
+    };
+    let plan = Action::Plan {
+        steps: vec![PlanStep {
+            text: "look around".into(),
+            status: StepStatus::InProgress,
+            id: Some("1".into()),
+        }],
+        explanation: None,
+    };
+    let list = Action::List {
+        path: ".".into(),
+        ignore: Vec::new(),
+        respect_ignore: true,
+        limit: 100,
+    };
+    let glob = Action::Glob {
+        pattern: "*.py".into(),
+        path: None,
+        limit: 100,
+    };
+    let grep = Action::Grep(Grep::new("def second", 50));
+    let mut deeds = vec![
+        (
+            "read",
+            act(id, Action::Read(Read::new("a.py", None, 20_000))),
+            vec!["def second"],
+        ),
+        ("write", act(id, write_new), vec![]),
+        ("edit", act(id, replace("import os", "import sys")), vec![]),
+        (
+            "edit not unique",
+            act(id, replace("    return 1", "    return 2")),
+            vec![],
+        ),
+        ("edit absent", act(id, replace("no such line", "x")), vec![]),
+        (
+            "shell",
+            act(id, shell("echo shell-says-$((40+2))")),
+            vec!["shell-says-42"],
+        ),
+        (
+            "shell failing",
+            act(id, shell("echo broken >&2; exit 7")),
+            vec!["broken", "7"],
+        ),
+        ("long output", act(id, shell("seq 1 60000")), vec!["60000"]),
+        ("grep", act(id, grep), vec!["a.py"]),
+        ("glob", act(id, glob), vec!["a.py"]),
+        ("list", act(id, list), vec!["new.txt"]),
+        ("plan", act(id, plan), vec![]),
+    ];
+    if !harness(id).reads_text() {
+        let shell_name = harness(id).write(&shell("true")).expect("a shell tool").0;
+        deeds.push((
+            "unknown tool",
+            call("make_coffee", json!({"cups": 2})),
+            vec!["make_coffee", shell_name],
+        ));
+        deeds.push((
+            "bad arguments",
+            call(shell_name, json!({"volume": 11})),
+            vec![],
+        ));
+    }
+    deeds
+}
+
+fn text_of(run: &Run, request: usize) -> String {
+    strict::all_text(&run.server.requests()[request].body)
+}
+
+/// The newest result in a request: what was not in the one before.
+fn news(run: &Run, request: usize) -> String {
+    let requests = run.server.requests();
+    let (old, new) = (&requests[request - 1], &requests[request]);
+    let before = strict::parts(&old.path, &old.body).len();
+    strict::parts(&new.path, &new.body)[before..].join("\n")
+}
+
+/// The whole way of each deed: understood, done, told in the harness's words, and accepted by the
+/// strict server. The first request that is wrong ends the run with the server's complaint.
+#[test]
+fn every_deed_works_in_every_harness_on_every_wire() {
+    for id in harnesses() {
+        for wire in WIRES {
+            let deeds = deeds(id);
+            let mut steps: Vec<Step> = deeds.iter().map(|(_, step, _)| step.clone()).collect();
+            // Two calls in one reply, where a reply may hold two.
+            let both = act(id, shell("echo one-of-two")).and(act(id, shell("echo two-of-two")));
+            let parallel = !harness(id).reads_text();
+            if parallel {
+                steps.push(both);
+            }
+            // A run that works is the last one, so that nothing is left to be asked about.
+            steps.push(act(id, shell("echo all is well")));
+            steps.push(finish(id, "All of it is done."));
+            let count = steps.len();
+            let run = Agent::new()
+                .harness(id)
+                .wire(wire)
+                .window(65_536)
+                .file("a.py", CODE)
+                .model(steps)
+                .run("Do it all.")
+                .expect_exit(0)
+                .expect_file("new.txt", "fresh words\n")
+                .expect_file("a.py", &CODE.replace("import os", "import sys"))
+                .expect_requests(count);
+            for (at, (name, _, words)) in deeds.iter().enumerate() {
+                let told = news(&run, at + 1);
+                for word in words {
+                    assert!(
+                        told.contains(word),
+                        "{id} on {wire}, {name}: no {word:?} in {told}"
+                    );
+                }
+                assert!(
+                    told.len() < 80_000,
+                    "{id} on {wire}, {name}: {} bytes",
+                    told.len()
+                );
+            }
+            // Both places of the text that stands twice are named by their lines.
+            let twice = news(&run, 4);
+            if harness(id).write(&replace("a", "b")).is_some() {
+                assert!(
+                    twice.contains('5') && twice.contains('9'),
+                    "{id} on {wire}: {twice}"
+                );
+            }
+            if parallel {
+                let told = news(&run, deeds.len() + 1);
+                let first = told.find("one-of-two").expect("the first result");
+                let second = told.rfind("two-of-two").expect("the second result");
+                assert!(first < second, "{id} on {wire}: {told}");
+            }
+        }
+    }
+}
+
+/// An interrupt in the middle of a command, then the session goes on where it was.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_session_resumes_in_every_harness() {
+    for (at, id) in harnesses().enumerate() {
+        let wire = WIRES[at % WIRES.len()];
+        let running = Agent::new()
+            .harness(id)
+            .wire(wire)
+            .model(vec![
+                act(id, shell("echo begun; sleep 30")),
+                act(id, shell("echo resumed-and-run")),
+                finish(id, "Done after all."),
+            ])
+            .start(&["exec", "--skip-git-repo-check"], Some("Wait a little."));
+        running.wait_for_requests(1);
+        std::thread::sleep(Duration::from_millis(400));
+        running.signal(2);
+        let run = running.finish();
+        assert_eq!(run.code, 130, "{id}: {}", run.stderr);
+        let run = run
+            .again(
+                &["exec", "--skip-git-repo-check", "resume", "--last"],
+                Some("Go on."),
+            )
+            .expect_exit(0);
+        let last = run.server.requests().len() - 1;
+        let text = text_of(&run, last);
+        for words in ["Wait a little.", "Go on.", "resumed-and-run"] {
+            assert!(text.contains(words), "{id} on {wire}: {words}");
+        }
+    }
+}
