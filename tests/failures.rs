@@ -268,36 +268,6 @@ fn session_files_are_private() {
     assert_eq!(mode(run.session_file().parent().expect("a folder")), 0o700);
 }
 
-#[test]
-fn a_slow_first_token_is_waited_for_and_said() {
-    let run = Agent::new()
-        .model(script![say("late").after(Duration::from_secs(12))])
-        .run("go");
-    expect_sentence(run, 0, "waiting")
-        .expect_stdout("late\n")
-        .expect_requests(1);
-    let run = Agent::new()
-        .model(script![say("late").after(Duration::from_secs(12))])
-        .args([
-            "-c",
-            "model_providers.mock.stream_idle_timeout_ms=2000",
-            "-c",
-            "model_providers.mock.stream_max_retries=0",
-        ])
-        .run("go");
-    assert!(run.took < Duration::from_secs(10), "{:?}", run.took);
-    expect_sentence(run, 1, "stream_idle_timeout_ms");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_that_never_closes_is_given_up_after_five_seconds() {
-    let (agent, _open) = Agent::new().model(script![say("hello")]).open_stdin();
-    let run = agent.run("hi");
-    assert!(run.took < Duration::from_secs(10), "{:?}", run.took);
-    expect_sentence(run, 0, "unread").expect_stdout("hello\n");
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_whose_name_is_not_utf8_works_and_resumes() {

@@ -134,24 +134,6 @@ fn a_call_that_the_error_quotes_is_run() {
     assert!(run.request_text(2).contains("ok.txt"));
 }
 
-/// O08: a patch in the wrong wrapper.
-#[test]
-fn a_patch_in_the_wrong_wrapper() {
-    let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch";
-    for wire in WIRES {
-        agent()
-            .harness("native")
-            .wire(wire)
-            .model(script![
-                call("apply_patch", json!({"command": ["apply_patch", patch]})),
-                say("done")
-            ])
-            .run("go")
-            .expect_exit(0)
-            .expect_file("a.txt", "one\n");
-    }
-}
-
 /// O09: an edit with drifted indentation; two places are named, not guessed.
 #[test]
 fn an_edit_with_drifted_indentation() {
