@@ -76,6 +76,11 @@ pub trait Harness: Sync {
             calls => Step::Act(calls.iter().map(|call| self.action(call)).collect()),
         }
     }
+    /// Where the text of a reply that still comes has said all that one reply may say; what follows
+    /// is not waited for. `None`: it goes on. For a harness that takes one action a reply.
+    fn enough(&self, _text: &str) -> Option<usize> {
+        None
+    }
     /// The answer to one thing that a reply asked for, in at most `room` bytes.
     fn result(&self, done: &Done, room: usize) -> Item;
     /// The answers to everything that one reply asked for, in its order, then reminders.

@@ -111,6 +111,12 @@ impl Harness for MiniSweAgent {
         words.map_or(text, |words| words.strip_suffix("\n\n").unwrap_or(words))
     }
 
+    /// Kinder than the original, which refuses a reply with two commands: the first one is taken
+    /// where a second block begins, and the model sees its result before it goes on.
+    fn enough(&self, text: &str) -> Option<usize> {
+        actions::first_command_end(text)
+    }
+
     /// Only the text of a reply is read.
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
         Err(CallError::UnknownTool {

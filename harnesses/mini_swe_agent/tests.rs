@@ -196,3 +196,32 @@ fn the_first_message_is_in_order() {
     let text = MiniSweAgent.user(&mut state, &Input::text("Fix it."))[0].text();
     assert!(text.contains("sed -i '' 's/"));
 }
+
+/// A second block ends the reply after the first command; a first block alone does not.
+#[test]
+fn the_first_of_several_commands_ends_the_reply() {
+    let one = "Look.\n```mswea_bash_command\nls\n```\n";
+    assert_eq!(MiniSweAgent.enough(one), None);
+    let two = format!("{one}Then:\n```bash");
+    assert_eq!(MiniSweAgent.enough(&two), Some(one.len()));
+    let shell = "```bash\ncat a\n```\n\n```bash\n";
+    assert_eq!(
+        MiniSweAgent.enough(shell),
+        Some("```bash\ncat a\n```\n".len())
+    );
+    let thought = "<think>\n```bash\nrm a\n```\n```bash\n";
+    assert_eq!(MiniSweAgent.enough(thought), None);
+    let after = format!("{thought}x\n```\n</think>\n{one}");
+    assert_eq!(MiniSweAgent.enough(&after), None);
+    assert_eq!(
+        MiniSweAgent.enough(&format!("{after}```sh\n")),
+        Some(after.len())
+    );
+    // Another language is no command, and a fence in a document is not the end of its block.
+    assert_eq!(
+        MiniSweAgent.enough("```python\nx\n```\n```bash\nls\n```\n"),
+        None
+    );
+    let document = "```bash\ncat > a.md <<'EOF'\n```\ncode\n```\nEOF\n```\n";
+    assert_eq!(MiniSweAgent.enough(document), None);
+}

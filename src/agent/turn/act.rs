@@ -67,6 +67,7 @@ impl Session {
             let mut notes = notes.get(at).cloned().unwrap_or_default();
             if let Ok((_, outcome)) = &result {
                 notes.extend(guard::remark(outcome));
+                notes.extend(self.remark_on_repetition(outcome, p));
             }
             done.push(Done {
                 call,
@@ -106,6 +107,18 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What a model hears that made a call again although nothing changed in between.
+    fn remark_on_repetition(&self, outcome: &Outcome, p: &Progress) -> Option<String> {
+        let answered = matches!(outcome, Outcome::Refused { .. } | Outcome::Interrupted);
+        if answered || !self.calls.has_just_repeated() {
+            return None;
+        }
+        let next = self.next_step(&p.check)?;
+        Some(format!(
+            "You made this call before, and the result is the same: nothing changed in between. {next}"
+        ))
     }
 
     /// A patch given to the shell is a patch, in every harness.
