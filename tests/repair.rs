@@ -12,7 +12,7 @@ fn agent() -> Agent {
     Agent::new().config("harness_guidance = false\n")
 }
 
-const WITH_TOOLS: [&str; 3] = ["native", "qwen-code", "minimal"];
+const WITH_TOOLS: [&str; 5] = ["native", "qwen-code", "minimal", "opencode", "pi"];
 
 /// The shell tool of a harness and its argument.
 fn shell(harness: &str, command: &str) -> (&'static str, Value) {
