@@ -286,6 +286,17 @@ impl Workbench {
         ended
     }
 
+    /// True for a read of the file that a running command prints into.
+    pub fn still_grows(&self, outcome: &Outcome) -> bool {
+        let Outcome::Read(read) = outcome else {
+            return false;
+        };
+        // The folder may be spelled in another way; the name is of that command alone.
+        let same = |file: PathBuf| file.file_name() == read.path.file_name();
+        let mut running = self.jobs.table.values().filter(|e| e.runs());
+        running.any(|e| e.process.file().is_some_and(same))
+    }
+
     /// The commands that run in the background.
     pub fn jobs(&self) -> Vec<Job> {
         let running = self.jobs.table.iter().filter(|(_, e)| e.runs());

@@ -193,6 +193,9 @@ impl Session {
             front.event(&Event::Plan(steps.clone()));
         }
         self.calls.record(action, &outcome);
+        if self.workbench.still_grows(&outcome) {
+            self.calls.is_a_look();
+        }
         front.event(&Event::Finished {
             id,
             action: action.clone(),

@@ -295,6 +295,10 @@ fn a_background_command_has_a_file_that_grows() {
     assert_eq!(late.output.text, "early\n");
     let path = late.output.file.expect("a file").display().to_string();
     assert_eq!(b.read_all(&path).text, "early\n");
+    let read = b.run(read(&path));
+    assert!(b.bench.still_grows(&read));
+    b.bench.stop_all();
+    assert!(!b.bench.still_grows(&read));
 }
 
 #[test]
