@@ -267,7 +267,8 @@ fn a_prompt_that_the_server_cut_is_noticed() {
     assert!(failed, "{}", run.stdout);
 }
 
-/// O04: one result never fills the window, and shows both of its ends.
+/// O04: one result never fills the window, and shows both of its ends; of a command the end alone
+/// where the original does so.
 #[test]
 fn one_result_never_fills_the_window() {
     for harness in harnesses() {
@@ -279,7 +280,12 @@ fn one_result_never_fills_the_window() {
             .expect_exit(0);
         assert!(run.server.requests()[1].bytes <= 32_768, "{harness}");
         let text = run.request_text(2);
-        for part in ["\n1\n2\n3\n", "199999\n200000"] {
+        let ends = ["199999\n200000", "\n1\n2\n3\n"];
+        let shown = match harness {
+            "opencode" | "pi" => &ends[..1],
+            _ => &ends[..],
+        };
+        for part in shown {
             assert!(text.contains(part), "{harness}: {part:?} is not in\n{text}");
         }
     }
