@@ -6,16 +6,24 @@
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
 mod choice;
+pub mod claude_code;
+pub mod claude_code_bare;
 mod compact;
+pub mod deepseek_tui;
 pub mod format;
+mod kimi;
+pub mod kimi_cli;
+pub mod kimi_code;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
 pub mod opencode;
 pub mod pi;
 pub mod qwen_code;
+pub mod swe_agent;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod zcode;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -33,10 +41,17 @@ pub use crate::project::{Document, Instructions};
 pub const ALL: &[&dyn Harness] = &[
     &native::Native,
     &qwen_code::QwenCode,
+    &kimi_code::KimiCode,
+    &kimi_cli::KimiCli,
+    &claude_code::ClaudeCode,
+    &claude_code_bare::ClaudeCodeBare,
+    &zcode::ZCode,
     &minimal::Minimal,
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,
     &pi::Pi,
+    &swe_agent::SweAgent,
+    &deepseek_tui::DeepseekTui,
 ];
 
 /// The harness of that id.
@@ -79,6 +94,11 @@ pub trait Harness: Sync {
             [] => Step::Done,
             calls => Step::Act(calls.iter().map(|call| self.action(call)).collect()),
         }
+    }
+    /// Where the text of a reply that still comes has said all that one reply may say; what follows
+    /// is not waited for. `None`: it goes on. For a harness that takes one action a reply.
+    fn enough(&self, _text: &str) -> Option<usize> {
+        None
     }
     /// The answer to one thing that a reply asked for, in at most `room` bytes.
     fn result(&self, done: &Done, room: usize) -> Item;

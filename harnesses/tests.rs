@@ -144,6 +144,7 @@ pub fn shell_out(command: &str, output: &str, status: ShellStatus) -> Outcome {
     Outcome::Shell(ShellOut {
         command: command.into(),
         dir: "/home/ada/projects/shop".into(),
+        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,
@@ -234,6 +235,16 @@ fn bare(schema: &Value) -> Value {
     }
 }
 
+/// The recorded schema of a tool. One without properties is sent with none named, since some
+/// servers refuse it otherwise.
+fn recorded_parameters(tool: &Value) -> Value {
+    let mut schema = bare(&tool["parameters"]);
+    if schema == json!({"type": "object"}) {
+        schema["properties"] = json!({});
+    }
+    schema
+}
+
 /// Every property has words of its own, unless its name and values say it all.
 fn described(schema: &Value) -> usize {
     match schema {
@@ -251,9 +262,12 @@ fn surfaces_are_those_of_the_originals() {
     for harness in ALL {
         let id = harness.id();
         let (tools, order) = recorded(id);
-        for (size, name) in Size::ALL {
+        let cases = Size::ALL
+            .into_iter()
+            .flat_map(|size| [(size, false), (size, true)]);
+        for ((size, name), interactive) in cases {
             let start = harness.begin(&Context {
-                interactive: true,
+                interactive,
                 ..context(size)
             });
             let mut positions = Vec::new();
@@ -270,7 +284,7 @@ fn surfaces_are_those_of_the_originals() {
                     // As text, since the order of keys is part of the surface.
                     ToolInput::Function(schema) => assert_eq!(
                         bare(schema).to_string(),
-                        bare(&recorded.1["parameters"]).to_string(),
+                        recorded_parameters(&recorded.1).to_string(),
                         "{id} {} {name}",
                         tool.name
                     ),
@@ -301,7 +315,11 @@ fn properties_are_described_from_compact_on() {
     for harness in ALL {
         for tool in harness.begin(&context(Size::Compact)).tools {
             if let ToolInput::Function(schema) = &tool.input {
-                assert!(described(schema) > 0, "{} {}", harness.id(), tool.name);
+                let has_any = schema["properties"]
+                    .as_object()
+                    .is_some_and(|p| !p.is_empty());
+                let is_described = described(schema) > 0;
+                assert_eq!(is_described, has_any, "{} {}", harness.id(), tool.name);
             }
         }
         for tool in harness.begin(&context(Size::Tiny)).tools {
@@ -520,14 +538,21 @@ fn every_answer_fits_its_room() {
                 let text = items[0].text();
                 assert!(text.len() <= room, "{} {}", harness.id(), text.len());
                 match outcome {
-                    Outcome::Refused { reason } => assert!(text.starts_with(reason)),
-                    Outcome::Skipped(why) => assert!(text.starts_with(why)),
+                    Outcome::Refused { reason } => assert!(text.contains(reason)),
+                    Outcome::Skipped(why) => assert!(text.contains(why)),
                     Outcome::Interrupted => assert!(text.contains("interrupted")),
                     _ if room >= 2_000 => {
+                        // Where all of it is shown, nothing has to be looked up.
+                        let is_whole = (1..=2999)
+                            .all(|n| n == 1500 || text.contains(&format!("number {n}\n")));
                         for part in [
                             "line number 3000",
                             "error: the middle broke",
-                            "/home/ada/x/outputs/1.txt",
+                            if is_whole {
+                                ""
+                            } else {
+                                "/home/ada/x/outputs/1.txt"
+                            },
                             "The call was repaired.",
                         ] {
                             assert!(text.contains(part), "{} {room} {part}", harness.id());

@@ -136,6 +136,11 @@ pub fn expected(json: &str, tool: &str) -> String {
         .map_or_else(|| "free text".into(), |schema| arguments::expected(&schema))
 }
 
+/// True when this surface has a tool of that name.
+pub fn has(json: &str, name: &str) -> bool {
+    entries(json).iter().any(|entry| entry.name == name)
+}
+
 /// The error for a tool that this surface does not have.
 pub fn unknown(json: &str, name: &str) -> CallError {
     CallError::UnknownTool {

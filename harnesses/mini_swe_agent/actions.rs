@@ -70,6 +70,40 @@ pub fn find(reply: &str, cut: bool) -> Found {
     Found::Number(0)
 }
 
+/// Where the first command of a reply ends, once another block has begun after it. Thoughts are no
+/// part of the reply.
+pub fn first_command_end(reply: &str) -> Option<usize> {
+    let from = match (reply.rfind("<think>"), reply.rfind("</think>")) {
+        (Some(open), Some(close)) if open < close => close,
+        (Some(_), _) => return None,
+        (None, close) => close.unwrap_or(0),
+    };
+    let mut at = from;
+    let mut lines = Vec::new();
+    for line in reply[from..].split_inclusive('\n') {
+        at += line.len();
+        lines.push((line.trim_end(), at));
+    }
+    let texts: Vec<&str> = lines.iter().map(|(line, _)| *line).collect();
+    let mut next = 0;
+    let mut command = None;
+    while let Some(line) = texts.get(next) {
+        next += 1;
+        let Some(label) = line.trim_start().strip_prefix("```") else {
+            continue;
+        };
+        if command.is_some() {
+            return command;
+        }
+        let label = label.trim().to_lowercase();
+        let length = block_end(&texts[next..])?;
+        let is_command = label == FENCE || SHELL_LABELS.contains(&label.as_str());
+        next += length + 1;
+        command = is_command.then(|| lines[next - 1].1);
+    }
+    None
+}
+
 /// The words of a reply outside its blocks; empty for a reply without one.
 pub fn prose(reply: &str) -> String {
     let (blocks, prose) = blocks(reply);

@@ -5,7 +5,7 @@ mod actions;
 mod results;
 
 use super::format::args::{always, object};
-use super::format::{documents, job_ended, planning, prompt, user_parts};
+use super::format::{documents, job_ended, planning, prompt, sed_suffix, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
@@ -114,6 +114,12 @@ impl Harness for MiniSweAgent {
         words.map_or(text, |words| words.strip_suffix("\n\n").unwrap_or(words))
     }
 
+    /// Kinder than the original, which refuses a reply with two commands: the first one is taken
+    /// where a second block begins, and the model sees its result before it goes on.
+    fn enough(&self, text: &str) -> Option<usize> {
+        actions::first_command_end(text)
+    }
+
     /// Only the text of a reply is read.
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
         Err(CallError::UnknownTool {
@@ -178,13 +184,7 @@ impl Harness for MiniSweAgent {
 /// What follows the task in the first message. The original has no place for AGENTS.md; here it
 /// stands at the end.
 fn instance(cx: &Context) -> String {
-    // BSD sed wants a suffix for its backup file, even an empty one.
-    let sed_suffix = if cx.os.starts_with("macOS") {
-        " ''"
-    } else {
-        ""
-    };
-    let mut text = prompt(INSTANCE, cx, &[], &[("sed_suffix", sed_suffix)]);
+    let mut text = prompt(INSTANCE, cx, &[], &[("sed_suffix", sed_suffix(cx))]);
     for document in documents(&cx.instructions) {
         text.push_str(&format!(
             "\n\n## Instructions from {}\n\n{}",

@@ -197,6 +197,62 @@ fn the_first_message_is_in_order() {
     assert!(text.contains("sed -i '' 's/"));
 }
 
+/// Recorded runs: every reply is one command.
+#[test]
+fn recorded_commands_are_understood() {
+    let file: serde_json::Value = serde_json::from_str(include_str!(
+        "../../tests/fixtures/trajectories/mini-swe-agent.json"
+    ))
+    .expect("the fixture is JSON");
+    let mut understood = 0;
+    for run in file["runs"].as_array().expect("runs") {
+        let fence = run["fence"].as_str().expect("a label");
+        for command in run["commands"].as_array().expect("commands") {
+            let command = command.as_str().expect("a text");
+            let Step::Act(actions) = read(&format!("I go on.\n\n```{fence}\n{command}\n```"))
+            else {
+                panic!("{command}")
+            };
+            match actions.as_slice() {
+                [Ok(Action::Shell(shell))] => assert_eq!(shell.command, command),
+                [Ok(Action::Finish { .. })] => assert_eq!(command, format!("echo {DONE_TOKEN}")),
+                other => panic!("{command}: {other:?}"),
+            }
+            understood += 1;
+        }
+    }
+    assert_eq!(understood, 12);
+}
+
+/// A second block ends the reply after the first command; a first block alone does not.
+#[test]
+fn the_first_of_several_commands_ends_the_reply() {
+    let one = "Look.\n```mswea_bash_command\nls\n```\n";
+    assert_eq!(MiniSweAgent.enough(one), None);
+    let two = format!("{one}Then:\n```bash");
+    assert_eq!(MiniSweAgent.enough(&two), Some(one.len()));
+    let shell = "```bash\ncat a\n```\n\n```bash\n";
+    assert_eq!(
+        MiniSweAgent.enough(shell),
+        Some("```bash\ncat a\n```\n".len())
+    );
+    let thought = "<think>\n```bash\nrm a\n```\n```bash\n";
+    assert_eq!(MiniSweAgent.enough(thought), None);
+    let after = format!("{thought}x\n```\n</think>\n{one}");
+    assert_eq!(MiniSweAgent.enough(&after), None);
+    assert_eq!(
+        MiniSweAgent.enough(&format!("{after}```sh\n")),
+        Some(after.len())
+    );
+    // Another language is no command, and a fence in a document is not the end of its block.
+    assert_eq!(
+        MiniSweAgent.enough("```python\nx\n```\n```bash\nls\n```\n"),
+        None
+    );
+    let document = "```bash\ncat > a.md <<'EOF'\n```\ncode\n```\nEOF\n```\n";
+    assert_eq!(MiniSweAgent.enough(document), None);
+}
+
 /// An action is written as the block that asks for it.
 #[test]
 fn blocks_return_to_themselves() {

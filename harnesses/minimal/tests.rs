@@ -4,7 +4,7 @@ use super::*;
 use crate::harnesses::Size;
 use crate::harnesses::tests::{call, calls_return, context, instructions, read, shell_out, tell};
 use crate::tools::action::{
-    ChangeKind, FileChange, Outcome, Read, ReadOut, ShellStatus, ToolError,
+    ChangeKind, FileChange, Outcome, Pass, Read, ReadOut, ShellStatus, ToolError, Unique, WriteRule,
 };
 use serde_json::json;
 

@@ -5,7 +5,7 @@ mod results;
 mod write;
 
 use super::format::args::{self, Args};
-use super::format::{ask, planning, surface};
+use super::format::{ask, job_id, job_number, planning, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{
@@ -143,14 +143,11 @@ fn reminder(text: &str) -> String {
 
 /// The id of a background command, and the number behind it.
 fn task_id(id: u32) -> String {
-    format!("bg_{id:08x}")
+    job_id("bg", id)
 }
 
 fn task_number(id: &str) -> Option<u32> {
-    match id.trim().strip_prefix("bg_") {
-        Some(hex) => u32::from_str_radix(hex, 16).ok(),
-        None => id.trim().parse().ok(),
-    }
+    job_number("bg", id)
 }
 
 fn action(call: &ToolCall) -> Result<Action, CallError> {

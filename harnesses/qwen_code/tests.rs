@@ -357,6 +357,7 @@ fn background_commands_are_told() {
     let outcome = Outcome::Shell(ShellOut {
         command: "serve".into(),
         dir: "/w".into(),
+        job: None,
         output: Output {
             text: String::new(),
             bytes: 0,

@@ -20,6 +20,8 @@ pub struct CheckGuard {
     changed_since_run: bool,
     last_run_failed: bool,
     nudged: bool,
+    /// Commands that print files.
+    shown: Vec<String>,
 }
 
 impl CheckGuard {
@@ -29,11 +31,24 @@ impl CheckGuard {
         match (action, outcome) {
             (_, Outcome::Changed(changes)) => self.changed_since_run |= !changed_nothing(changes),
             (Action::Shell(shell), Outcome::Shell(out)) => {
+                if out.succeeded() && self.shown.len() < SHOWN && prints_a_file(&shell.command) {
+                    self.shown.push(shell.command.clone());
+                }
                 self.last_run_failed = !out.succeeded();
                 self.changed_since_run = writes_only(&shell.command) && out.succeeded();
             }
             _ => {}
         }
+    }
+
+    /// A command of this turn printed that file.
+    pub fn has_shown(&self, file: &str) -> bool {
+        self.shown.iter().any(|command| command.contains(file))
+    }
+
+    /// The last command failed.
+    pub fn has_failed(&self) -> bool {
+        self.last_run_failed
     }
 
     /// The model was reminded in this turn.
@@ -42,17 +57,31 @@ impl CheckGuard {
     }
 
     /// The one reminder of the turn, if the model wants to stop where it should not. `shell` is the
-    /// name of the tool that runs commands, if there is one.
-    pub fn nudge(&mut self, answer: &str, shell: Option<&str>) -> Option<String> {
+    /// name of the tool that runs commands, if there is one; `next` is a step that it did not take,
+    /// and `blind` tells that it has not looked into the file that the task is about.
+    pub fn nudge(
+        &mut self,
+        answer: &str,
+        shell: Option<&str>,
+        next: Option<&str>,
+        blind: bool,
+    ) -> Option<String> {
         let call = shell.map_or_else(|| "Send the command".into(), |name| format!("Call {name}"));
         let words = if self.last_run_failed {
-            format!(
-                "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
-            )
+            match next {
+                Some(next) => format!(
+                    "The last command failed, so the task is not done. {next} Then run the command again."
+                ),
+                None => format!(
+                    "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
+                ),
+            }
         } else if self.changed_since_run {
             format!(
                 "Nothing was run after the last change, so nobody knows whether it works. {call} now to run the program or its tests. Only if there is nothing to run, answer in a sentence."
             )
+        } else if let Some(next) = next.filter(|_| blind) {
+            format!("The task is not done: you answered without looking. {next}")
         } else if !self.acted && is_announcement(answer) {
             "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into()
         } else if announces(answer) {
@@ -62,6 +91,16 @@ impl CheckGuard {
         };
         (!std::mem::replace(&mut self.nudged, true)).then_some(words)
     }
+}
+
+/// Commands that print files which are remembered.
+const SHOWN: usize = 64;
+
+/// True for a command that shows what is in a file.
+fn prints_a_file(command: &str) -> bool {
+    const PROGRAMS: [&str; 8] = ["cat", "head", "tail", "sed", "nl", "less", "more", "awk"];
+    let words = command.split(|c: char| c.is_whitespace() || ";&|".contains(c));
+    words.into_iter().any(|word| PROGRAMS.contains(&word)) && !command.contains("<<")
 }
 
 /// True for a command that writes a file and runs nothing after it: it ends with the end of a here
@@ -132,6 +171,7 @@ mod tests {
         Outcome::Shell(ShellOut {
             command: String::new(),
             dir: "/".into(),
+            job: None,
             output: Output {
                 text: text.into(),
                 bytes: text.len() as u64,
@@ -154,14 +194,14 @@ mod tests {
         guard.record(&edit, &wrote());
         assert!(
             guard
-                .nudge("Done.", Some("bash"))
+                .nudge("Done.", Some("bash"), None, false)
                 .is_some_and(|w| w.contains("Call bash now"))
         );
-        assert_eq!(guard.nudge("Done.", None), None);
+        assert_eq!(guard.nudge("Done.", None, None, false), None);
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));
-        assert_eq!(guard.nudge("Done.", None), None);
+        assert_eq!(guard.nudge("Done.", None, None, false), None);
     }
 
     #[test]
@@ -188,16 +228,16 @@ mod tests {
     fn an_announcement_is_told_from_an_answer() {
         assert!(
             CheckGuard::default()
-                .nudge("I will look at the file first.", None)
+                .nudge("I will look at the file first.", None, None, false)
                 .is_some()
         );
         assert!(
             CheckGuard::default()
-                .nudge("Noted. What shall I do next?", None)
+                .nudge("Noted. What shall I do next?", None, None, false)
                 .is_some()
         );
         assert_eq!(
-            CheckGuard::default().nudge("The capital of France is Paris.", None),
+            CheckGuard::default().nudge("The capital of France is Paris.", None, None, false),
             None
         );
     }

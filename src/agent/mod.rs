@@ -9,6 +9,7 @@ mod convert;
 pub mod doctor;
 pub mod event;
 pub mod guard;
+mod hint;
 pub mod input;
 pub mod metrics;
 pub mod offline;

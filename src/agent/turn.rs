@@ -10,7 +10,7 @@ use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
 use super::transcript::Mark;
-use crate::harnesses::{self, CallError, Input, Notice, Step};
+use crate::harnesses::{self, CallError, Harness, Input, Notice, Step};
 use crate::model::arguments::runs_commands;
 use crate::model::dialect::{self, Holdback};
 use crate::model::http::{self, Flow};
@@ -146,6 +146,7 @@ impl Session {
         let mut guard = StreamGuard::new(offered, limit);
         let mut held = Holdback::new(offered);
         let (mut phase, mut said) = (self.first_phase(), Instant::now());
+        let (mut text, mut enough) = (ReplyText::default(), None);
         front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
             let now = Phase::of(&delta).unwrap_or(phase);
@@ -154,6 +155,10 @@ impl Session {
                 front.event(&Event::Phase(phase));
             }
             let looping = guard.watch(&delta);
+            if let Some(end) = text.enough(self.harness, &delta) {
+                enough = Some(end);
+                return Flow::Cut;
+            }
             show_delta(delta, &mut held, front);
             if looping.is_some() {
                 p.cut = looping;
@@ -169,6 +174,12 @@ impl Session {
             .debug(|| self.provider.wire.wire().body(&request).to_string());
         let mut reply = http::stream(&self.provider, &request, &self.cancel, &mut on)
             .inspect_err(|e| self.log.error(&e.to_string()))?;
+        if let Some(end) = enough {
+            reply.assistant.text.truncate(end);
+            reply.finish = Finish::Stop;
+            let text = "the reply held more than one command; it ends with the first";
+            self.repaired("first-command", text.into(), front);
+        }
         // llama-server's `responses` ends a reply that the limit cut like any other.
         let is_full = |u: Usage| u.output == u64::from(limit);
         if reply.finish == Finish::Stop && reply.usage.is_some_and(is_full) {
@@ -384,7 +395,9 @@ impl Session {
             .iter()
             .find(|t| runs_commands(&t.name))
             .map(|t| t.name.as_str());
-        p.check.nudge(&p.last_text, shell)
+        let next = self.next_step(&p.check);
+        let blind = self.has_looked_nowhere(&p.check);
+        p.check.nudge(&p.last_text, shell, next.as_deref(), blind)
     }
 
     fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
@@ -433,6 +446,28 @@ impl Session {
     /// Commands run inside a fence in this session.
     pub(super) fn is_fenced(&self) -> bool {
         self.workbench.sandbox().policy().mode != Mode::DangerFullAccess
+    }
+}
+
+/// The text of a reply so far, for a harness that takes one action a reply.
+#[derive(Default)]
+struct ReplyText(String);
+
+impl ReplyText {
+    /// Where the reply may end, if it may.
+    fn enough(&mut self, harness: &dyn Harness, delta: &Delta) -> Option<usize> {
+        match delta {
+            Delta::Text(text) if harness.reads_text() => {
+                self.0.push_str(text);
+                text.contains(['`', '\n'])
+                    .then(|| harness.enough(&self.0))?
+            }
+            Delta::Retry { .. } => {
+                self.0.clear();
+                None
+            }
+            _ => None,
+        }
     }
 }
 

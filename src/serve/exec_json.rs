@@ -383,6 +383,7 @@ mod tests {
         let out = crate::tools::action::ShellOut {
             command: shell.command.clone(),
             dir: "/".into(),
+            job: None,
             output: crate::tools::action::Output {
                 text: "a\n".into(),
                 bytes: 2,

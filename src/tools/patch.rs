@@ -1,7 +1,8 @@
-//! Patches in the Codex format: several files, all or nothing.
+//! Patches in the Codex format or as unified diffs: several files, all or nothing.
 
 mod parse;
 mod place;
+mod unified;
 
 use super::Workbench;
 use super::action::{ChangeKind, FileChange, Outcome, Pass, PatchForm, ToolError};
@@ -10,14 +11,27 @@ use super::matching;
 use super::memory::Standing;
 use super::text::{LIMIT, Text};
 use crate::sandbox::Lift;
-use parse::{Chunk, Deed, Section};
+use parse::{Chunk, Deed, Line, Section};
 use std::path::{Path, PathBuf};
 
+/// The sections of a patch. Models mix the two forms up, so that a text in the other one is read as
+/// that.
+fn read(text: &str, form: PatchForm) -> Result<Vec<Section>, ToolError> {
+    let codex = match form {
+        PatchForm::Codex => parse::is_codex(text) || !unified::is_unified(text),
+        PatchForm::Unified => parse::is_codex(text),
+    };
+    match codex {
+        true => parse::parse(text),
+        false => unified::parse(text),
+    }
+}
+
 /// The paths that a patch touches, as written: of each section, then where it moves to. For the
-/// decision whether the patch may be applied.
-pub fn touched(text: &str) -> Result<Vec<String>, ToolError> {
+/// decision whether the patch may be applied; one that cannot be read touches nothing.
+pub fn touched(text: &str, form: PatchForm) -> Result<Vec<String>, ToolError> {
     let mut paths = Vec::new();
-    for section in parse::parse(text)? {
+    for section in read(text, form)? {
         paths.push(section.path);
         if let Deed::Update {
             move_to: Some(to), ..
@@ -58,12 +72,12 @@ impl Workbench {
     pub(super) fn patch(
         &mut self,
         text: &str,
-        _form: PatchForm,
+        form: PatchForm,
         dir: Option<&str>,
         lift: &Lift,
     ) -> Result<Outcome, ToolError> {
         let mut plan: Vec<Planned> = Vec::new();
-        for section in parse::parse(text)? {
+        for section in read(text, form)? {
             self.plan(section, dir, lift, &mut plan)?;
         }
         let writes: Vec<Write> = plan.iter().flat_map(Planned::writes).collect();
@@ -104,6 +118,7 @@ impl Workbench {
         lift: &Lift,
         plan: &mut Vec<Planned>,
     ) -> Result<(), ToolError> {
+        let section = self.meant_section(section, dir, plan);
         let shown = section.path;
         let path = self
             .writable(&within(dir, &shown), lift)
@@ -182,6 +197,62 @@ impl Workbench {
         }
         Ok(())
     }
+}
+
+impl Workbench {
+    /// A section as it must be meant: a change of a file that was moved already is of the file in
+    /// its new place, and one that only adds lines at the top of no file makes it.
+    fn meant_section(&self, section: Section, dir: Option<&str>, plan: &[Planned]) -> Section {
+        let stands = |shown: &str| {
+            let spelled = self.spelled(&within(dir, shown));
+            let path = self.setup.gate.absolute(&spelled);
+            match plan.iter().find(|f| f.place() == path || f.path == path) {
+                Some(file) => file.place() == path && file.after.is_some(),
+                None => path.exists(),
+            }
+        };
+        let Section { path, deed } = section;
+        match deed {
+            Deed::Update {
+                move_to: Some(to),
+                chunks,
+            } if !chunks.is_empty() && !stands(&path) && stands(&to) => Section {
+                path: to,
+                deed: Deed::Update {
+                    move_to: None,
+                    chunks,
+                },
+            },
+            Deed::Update {
+                move_to: None,
+                chunks,
+            } if !stands(&path) => Section {
+                path,
+                deed: match new_content(&chunks) {
+                    Some(content) => Deed::Add(content),
+                    None => Deed::Update {
+                        move_to: None,
+                        chunks,
+                    },
+                },
+            },
+            deed => Section { path, deed },
+        }
+    }
+}
+
+/// The lines of a change that says of itself that nothing was there.
+fn new_content(chunks: &[Chunk]) -> Option<String> {
+    let [chunk] = chunks else {
+        return None;
+    };
+    let lines = chunk.lines.iter().map(|line| match line {
+        Line::Add(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let lines: Vec<&str> = lines.collect::<Option<_>>()?;
+    let end = if chunk.ends == Some(false) { "" } else { "\n" };
+    (chunk.line == Some(1)).then(|| lines.join("\n") + end)
 }
 
 impl Planned {
@@ -275,7 +346,37 @@ fn renamed(error: ToolError, shown: &str) -> ToolError {
 }
 
 /// The text after all chunks, and the loosest way in which one of them matched.
+///
+/// Chunks that overlap or are out of order are made one after the other, if each then has just one
+/// place.
 fn update(
+    text: &str,
+    chunks: &[Chunk],
+    shown: &str,
+    absolute: &Path,
+) -> Result<(String, Option<Pass>), ToolError> {
+    let in_order = update_in_order(text, chunks, shown, absolute);
+    if chunks.len() < 2 || !matches!(in_order, Err(ToolError::PatchMismatch { .. })) {
+        return in_order;
+    }
+    let (mut now, mut loosest) = (text.to_owned(), None);
+    for chunk in chunks {
+        let lines: Vec<&str> = now.lines().collect();
+        if !place::is_unique(chunk, &lines) {
+            return in_order;
+        }
+        match update_in_order(&now, std::slice::from_ref(chunk), shown, absolute) {
+            Ok((after, pass)) => {
+                now = after;
+                loosest = looser(loosest, pass);
+            }
+            Err(_) => return in_order,
+        }
+    }
+    Ok((now, loosest))
+}
+
+fn update_in_order(
     text: &str,
     chunks: &[Chunk],
     shown: &str,
@@ -287,9 +388,11 @@ fn update(
         .map(|l| l.strip_suffix('\n').unwrap_or(l))
         .collect();
     let mut out: Vec<String> = Vec::new();
-    let (mut at, mut loosest) = (0, None::<Pass>);
+    let (mut at, mut loosest) = (0, None);
+    // How far the numbers of the chunks are off, and whether the last one is said to have an end.
+    let (mut off, mut ends) = (0, None);
     for chunk in chunks {
-        let placed = place::place(chunk, &bare, at, text).map_err(|why| match why {
+        let placed = place::place(chunk, &bare, at, off, text).map_err(|why| match why {
             place::Unplaced::Missing(expected) => ToolError::PatchMismatch {
                 path: shown.into(),
                 absolute: absolute.to_path_buf(),
@@ -305,17 +408,26 @@ fn update(
         out.extend(bare[at..placed.start].iter().map(|l| l.to_string()));
         out.extend(placed.lines);
         at = placed.end;
-        if placed.pass.map(rank) > loosest.map(rank) {
-            loosest = placed.pass;
+        loosest = looser(loosest, placed.pass);
+        if let Some(line) = chunk.line {
+            off = placed.start as isize - line.saturating_sub(1) as isize;
+        }
+        if at == bare.len() {
+            ends = chunk.ends.or(ends);
         }
     }
     out.extend(bare[at..].iter().map(|l| l.to_string()));
     let mut text_after = out.join("\n");
     // A file without a last line end stays so; an empty or new one gets it.
-    if !out.is_empty() && (text.is_empty() || text.ends_with('\n')) {
+    if !out.is_empty() && ends.unwrap_or(text.is_empty() || text.ends_with('\n')) {
         text_after.push('\n');
     }
     Ok((text_after, loosest))
+}
+
+/// The looser of two ways to match.
+fn looser(a: Option<Pass>, b: Option<Pass>) -> Option<Pass> {
+    if b.map(rank) > a.map(rank) { b } else { a }
 }
 
 fn rank(pass: Pass) -> usize {
@@ -324,9 +436,9 @@ fn rank(pass: Pass) -> usize {
 
 /// The text of a file after every update section of a patch, wherever it says that file is.
 #[cfg(test)]
-pub(super) fn apply_to(file: &str, patch: &str) -> Result<String, ToolError> {
+pub(super) fn apply_to(file: &str, patch: &str, form: PatchForm) -> Result<String, ToolError> {
     let mut text = file.to_string();
-    for section in parse::parse(patch)? {
+    for section in read(patch, form)? {
         if let Deed::Update { chunks, .. } = section.deed {
             text = update(&text, &chunks, &section.path, Path::new("f"))?.0;
         }

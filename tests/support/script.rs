@@ -226,17 +226,27 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
     };
     match deed {
         Deed::Sh(command) => {
-            let (name, schema) =
-                pick(&["exec_command", "run_shell_command", "bash"]).expect("a shell tool");
+            let (name, schema) = pick(&[
+                "exec_command",
+                "run_shell_command",
+                "exec_shell",
+                "bash",
+                "Bash",
+                "Shell",
+            ])
+            .expect("a shell tool");
             (name, json!({key(&schema, &["command", "cmd"]): command}))
         }
-        Deed::Read(path) => match (pick(&["read_file", "read"]), pick(&["str_replace_editor"])) {
+        Deed::Read(path) => match (
+            pick(&["read_file", "read", "Read", "ReadFile"]),
+            pick(&["str_replace_editor"]),
+        ) {
             (Some((name, schema)), _) => (name, json!({key(&schema, PATHS): path})),
             (_, Some((name, _))) => (name, json!({"command": "view", "path": path})),
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Write(path, content) => match (
-            pick(&["write_file", "write"]),
+            pick(&["write_file", "write", "Write", "WriteFile"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
@@ -257,7 +267,7 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Edit(path, old, new) => match (
-            pick(&["edit"]),
+            pick(&["edit", "Edit", "StrReplaceFile", "edit_file"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
@@ -265,12 +275,16 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
                 name,
                 json!({key(&schema, PATHS): path, "edits": [{"oldText": old, "newText": new}]}),
             ),
+            (Some((name, schema)), ..) if schema["properties"].get("edit").is_some() => (
+                name,
+                json!({"path": path, "edit": {"old": old, "new": new}}),
+            ),
             (Some((name, schema)), ..) => (
                 name,
                 json!({
                     key(&schema, PATHS): path,
-                    key(&schema, &["old_string", "oldString"]): old,
-                    key(&schema, &["new_string", "newString"]): new,
+                    key(&schema, &["old_string", "oldString", "search"]): old,
+                    key(&schema, &["new_string", "newString", "replace"]): new,
                 }),
             ),
             (_, Some((name, _)), _) => (

@@ -120,6 +120,19 @@ impl CallGuard {
     }
 }
 
+impl CallGuard {
+    /// The latest calls, one or a round of several, were the same as those before them and had the
+    /// same results.
+    pub fn has_just_repeated(&self) -> bool {
+        let calls: Vec<&Call> = self.recent.iter().rev().take(2 * LONGEST_ROUND).collect();
+        let repeats = |length: usize| {
+            let (new, old) = (calls.get(..length), calls.get(length..2 * length));
+            new.is_some_and(|new| new.iter().all(|c| !c.waits) && Some(new) == old)
+        };
+        (1..=LONGEST_ROUND).any(repeats)
+    }
+}
+
 /// What a model should hear beside the result of a change that changed nothing.
 pub fn remark(outcome: &Outcome) -> Option<String> {
     match outcome {

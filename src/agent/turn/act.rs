@@ -26,7 +26,6 @@ impl Session {
         p.steps += 1;
         self.steps += 1;
         let calls = assistant.calls.clone();
-        let text = assistant.text.clone();
         self.push_reply(assistant);
         let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
         let room = self.budget.result_bytes(self.rest(&[]), actions.len());
@@ -50,7 +49,7 @@ impl Session {
                 Ok(finish @ Action::Finish { .. }) => {
                     reminder = self.reminder(p);
                     if reminder.is_none() && end.is_none() {
-                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                        end = Some((EndReason::Done, final_answer(&finish, &p.last_text)));
                     }
                     Ok((finish, Outcome::Finished))
                 }
@@ -67,6 +66,7 @@ impl Session {
             let mut notes = notes.get(at).cloned().unwrap_or_default();
             if let Ok((_, outcome)) = &result {
                 notes.extend(guard::remark(outcome));
+                notes.extend(self.remark_on_repetition(outcome, p));
             }
             done.push(Done {
                 call,
@@ -106,6 +106,18 @@ impl Session {
             Some((reason, answer)) => Next::End(reason, answer),
             None => Next::Again,
         }
+    }
+
+    /// What a model hears that made a call again although nothing changed in between.
+    fn remark_on_repetition(&self, outcome: &Outcome, p: &Progress) -> Option<String> {
+        let answered = matches!(outcome, Outcome::Refused { .. } | Outcome::Interrupted);
+        if answered || !self.calls.has_just_repeated() {
+            return None;
+        }
+        let next = self.next_step(&p.check)?;
+        Some(format!(
+            "You made this call before, and the result is the same: nothing changed in between. {next}"
+        ))
     }
 
     /// A patch given to the shell as a heredoc is a patch, in every harness.
@@ -277,7 +289,8 @@ impl Session {
     }
 }
 
-/// The answer of a finish: its own words, or what the reply said beside it.
+/// The answer of a finish: its own words, or what the reply said beside it, or before it where it
+/// said nothing.
 fn final_answer(finish: &Action, beside: &str) -> String {
     match finish {
         Action::Finish { text } if !text.trim().is_empty() => text.clone(),

@@ -3,7 +3,7 @@
 //! Only changes with one possible meaning are made. A missing value is never made up.
 
 use super::names;
-use super::schema::{has_property, is_required, required, types};
+use super::schema::{choices, has_property, is_required, required, types};
 use super::{json, keys};
 use crate::words::quote;
 use serde_json::{Map, Number, Value};
@@ -250,6 +250,8 @@ impl Fitter<'_> {
 
     /// Checks what is inside a value of the right type.
     fn inside(&mut self, schema: &Value, value: Value, at: &str) -> Result<Value, String> {
+        let fitting = |choice: &&Value| has_type(&types(choice), &value);
+        let schema = choices(schema).iter().find(fitting).unwrap_or(schema);
         if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
             return self.choice(choices, value, at);
         }
