@@ -207,7 +207,7 @@ mod tests {
         };
         old.push(Item::Assistant(reply), Mark::Plain);
         let (new, count) = converted(&old, (from, &began), (to, &start));
-        match new.items().iter().next() {
+        match new.items().first() {
             Some(Item::Assistant(reply)) => (reply.clone(), count),
             other => panic!("{other:?}"),
         }
