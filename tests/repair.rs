@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Value, json};
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, harnesses, shell, with_tools};
+use support::{Agent, WIRES, ending_with_words, harnesses, shell, with_tools};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
@@ -165,7 +165,7 @@ fn an_edit_with_drifted_indentation() {
 /// O11: a model without tools works from its prompt, and over a resume.
 #[test]
 fn a_model_without_tools_is_prompted() {
-    for harness in with_tools() {
+    for harness in ending_with_words() {
         let (name, arguments) = shell(harness, "echo hi > made.txt");
         let arguments = arguments.as_object().expect("an object");
         let arguments = arguments
@@ -281,7 +281,7 @@ fn answers_are_held_in_shape_after_two_faults() {
 /// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
-    for harness in with_tools() {
+    for harness in ending_with_words() {
         let announce = || say("The file is there. Let me read it now.");
         let done = Agent::new()
             .harness(harness)

@@ -10,6 +10,7 @@ pub mod script;
 pub mod server;
 pub mod strict;
 
+use open_interpreter::tools::action::Action;
 use script::Step;
 use serde_json::Value;
 use server::{Kind, Server};
@@ -34,6 +35,17 @@ pub fn harnesses() -> impl Iterator<Item = &'static str> {
 pub fn with_tools() -> impl Iterator<Item = &'static str> {
     let all = open_interpreter::harnesses::ALL.iter();
     all.filter(|h| !h.reads_text()).map(|h| h.id())
+}
+
+/// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a
+/// call before it takes a text as one.
+pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
+    let end = Action::Finish {
+        text: String::new(),
+    };
+    with_tools().filter(move |id| {
+        open_interpreter::harnesses::by_id(id).is_some_and(|h| h.write(&end).is_none())
+    })
 }
 
 /// The call with which a harness runs a command: name and arguments of a tool that it really
