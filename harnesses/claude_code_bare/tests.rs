@@ -53,6 +53,7 @@ fn a_timeout_kills() {
     let running = Outcome::Shell(ShellOut {
         command: "serve".into(),
         dir: "/w".into(),
+        job: None,
         output: Output {
             file: Some("/o/2.txt".into()),
             ..Output::default()

@@ -368,6 +368,7 @@ fn running(output: &str) -> Outcome {
     Outcome::Shell(ShellOut {
         command: "serve".into(),
         dir: "/w".into(),
+        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,
