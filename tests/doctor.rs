@@ -393,23 +393,18 @@ fn the_address_of_ollama_in_all_four_ways() {
 
 #[test]
 fn the_tier_is_named_and_small() {
-    // O32: 8192 tokens of window are 32,768 bytes.
+    // O32: in bytes, a quarter of the window is as much as its number of tokens.
     for harness in harnesses() {
-        let agent = |window| {
-            Agent::new()
-                .harness(harness)
-                .window(window)
-                .model(script![say("done")])
-        };
-        let (_, report) = doctor_json(agent(8_192));
-        let facts = &finding(&report, "harness")["facts"];
-        assert_eq!(facts["size"], "tiny", "{harness}");
-        let bytes = agent(8_192).run("hi").server.requests()[0].bytes;
-        assert!(bytes <= 8_192, "{harness}: {bytes}");
-        let (_, report) = doctor_json(agent(32_768));
-        assert_eq!(finding(&report, "harness")["facts"]["size"], "full");
-        let bytes = agent(32_768).run("hi").server.requests()[0].bytes;
-        assert!(bytes <= 32_768, "{harness}: {bytes}");
+        for (window, size) in [(8_192, "tiny"), (16_384, "compact"), (32_768, "full")] {
+            let agent = || Agent::new().harness(harness).window(window);
+            let (_, report) = doctor_json(agent().model(script![say("done")]));
+            let facts = &finding(&report, "harness")["facts"];
+            assert_eq!(facts["size"], size, "{harness} at {window}");
+            let run = agent().model(script![finish(harness, "done")]).run("hi");
+            let bytes = run.server.requests()[0].bytes;
+            assert!(bytes <= window as usize, "{harness} at {window}: {bytes}");
+            run.expect_exit(0).expect_stdout("done\n");
+        }
     }
 }
 
@@ -524,14 +519,16 @@ fn the_only_model_is_chosen_and_named_and_several_are_listed() {
 #[test]
 fn the_numbers_of_a_run_agree_with_the_server() {
     // O31, and the same in the session file.
-    for wire in support::WIRES {
+    for (harness, wire) in harnesses().flat_map(|h| support::WIRES.map(|w| (h, w))) {
+        let label = format!("{harness} on {wire}");
         let steps = script![
             run("true")
                 .usage(4_000, 0, 30)
                 .after(Duration::from_millis(120)),
-            say("done").usage(4_200, 3_900, 40)
+            finish(harness, "done").usage(4_200, 3_900, 40)
         ];
         let run = Agent::new()
+            .harness(harness)
             .wire(wire)
             .model(steps)
             .args(["--json"])
@@ -548,7 +545,7 @@ fn the_numbers_of_a_run_agree_with_the_server() {
             .filter(|m| m.is_object())
             .collect();
         let [first, second] = metrics.as_slice() else {
-            panic!("{wire}: {}", run.stdout)
+            panic!("{label}: {}", run.stdout)
         };
         assert_eq!(
             (&first["prompt_tokens"], &first["output_tokens"]),
@@ -559,7 +556,7 @@ fn the_numbers_of_a_run_agree_with_the_server() {
         assert_eq!(second["context_window"], 32_768);
         assert_eq!(second["context_percent"], 4_240 * 100 / 32_768);
         let waited = first["seconds_to_first_token"].as_f64().expect("a time");
-        assert!((0.12..5.0).contains(&waited), "{wire}: {waited}");
+        assert!((0.12..5.0).contains(&waited), "{label}: {waited}");
         assert!(
             second["output_tokens_per_second"]
                 .as_f64()
@@ -575,7 +572,7 @@ fn the_numbers_of_a_run_agree_with_the_server() {
             .map(|l| l["payload"]["info"]["metrics"].clone())
             .collect();
         assert_eq!(counts.len(), 2);
-        assert_eq!(&counts[1], *second, "{wire}");
+        assert_eq!(&counts[1], *second, "{label}");
     }
 }
 

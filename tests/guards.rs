@@ -4,12 +4,11 @@ mod support;
 
 use serde_json::json;
 use support::script::*;
-use support::{Agent, Run, WIRES};
+use support::{Agent, Run, WIRES, harnesses};
 
 /// Two harnesses with tools, and the one that reads commands from the text.
 const TOOLS: [&str; 2] = ["qwen-code", "minimal"];
 const TEXT: &str = "mini-swe-agent";
-const ALL: [&str; 3] = [TOOLS[0], TOOLS[1], TEXT];
 
 fn agent(harness: &str, steps: Vec<Step>) -> Agent {
     Agent::new().harness(harness).model(steps)
@@ -33,7 +32,7 @@ fn runs(run: &Run) -> usize {
 
 #[test]
 fn the_same_call_with_the_same_result_is_run_three_times() {
-    for harness in ALL {
+    for harness in harnesses() {
         let done = agent(harness, script![run(&marked("echo same"))]).run("go");
         let done = done.expect_exit(1).expect_stderr("the same call 5 times");
         assert_eq!(runs(&done), 3, "{harness}");
@@ -44,7 +43,7 @@ fn the_same_call_with_the_same_result_is_run_three_times() {
 
 #[test]
 fn alternation_is_the_same_with_two_calls() {
-    for harness in ALL {
+    for harness in harnesses() {
         let pair = [run(&marked("cat a")), run(&marked("cat b"))];
         let steps = std::iter::repeat_n(pair, 8).flatten().collect();
         let done = agent(harness, steps).run("go");
@@ -55,7 +54,7 @@ fn alternation_is_the_same_with_two_calls() {
 
 #[test]
 fn a_check_after_each_edit_and_a_poll_are_no_loops() {
-    for harness in ALL {
+    for harness in harnesses() {
         let mut steps = Vec::new();
         for n in 0..6 {
             steps.push(write("a.txt", &format!("{n}\n")));
@@ -80,7 +79,7 @@ fn run_again(command: &str) -> Step {
 
 #[test]
 fn the_failing_check_is_the_same_however_long_it_took() {
-    for harness in ALL {
+    for harness in harnesses() {
         let command = marked("echo \"1 failed in 0.0$(wc -l < runs)s\"; false");
         let done = agent(harness, script![run(&command)])
             .run("go")
@@ -154,7 +153,7 @@ fn five_replies_with_invalid_calls_end_the_turn() {
 
 #[test]
 fn only_thinking_is_asked_again() {
-    for harness in ALL {
+    for harness in harnesses() {
         let steps = script![think("I should answer now."), finish(harness, "final")];
         let done = agent(harness, steps).run("go");
         done.expect_exit(0)
@@ -177,7 +176,7 @@ fn only_thinking_is_asked_again() {
 #[test]
 fn thoughts_that_go_in_circles_are_cut() {
     let circle = "But wait, the file may be another one, so I look again. ".repeat(400);
-    for harness in ALL {
+    for harness in harnesses() {
         let steps = script![think(&circle), finish(harness, "final")];
         let done = agent(harness, steps)
             .run("go")
@@ -264,7 +263,7 @@ fn a_full_reply_is_known_by_its_count_where_the_server_does_not_say() {
 
 #[test]
 fn an_end_after_a_failed_check_is_questioned_once() {
-    for harness in ALL {
+    for harness in harnesses() {
         let steps = script![
             run("echo broken; false"),
             finish(harness, "all done"),
@@ -299,7 +298,7 @@ fn an_end_after_a_failed_check_is_questioned_once() {
 
 #[test]
 fn an_end_without_a_run_after_the_last_edit_is_questioned_once() {
-    for harness in ALL {
+    for harness in harnesses() {
         let steps = script![
             write("a.py", "print(1)\n"),
             finish(harness, "written"),
@@ -321,7 +320,7 @@ fn an_end_without_a_run_after_the_last_edit_is_questioned_once() {
 
 #[test]
 fn the_step_limit_ends_a_run_that_changes_for_ever() {
-    for harness in ALL {
+    for harness in harnesses() {
         let steps = script![run("echo x >> runs; date +%N")];
         for (flag, config) in [(Some("--max-steps=5"), ""), (None, "max_steps = 5\n")] {
             let mut line = vec!["exec", "--skip-git-repo-check"];

@@ -67,20 +67,6 @@ fn piped_text_alone_is_the_task_and_the_answer_is_alone_on_stdout() {
 }
 
 #[test]
-fn prompt_and_piped_text_are_joined() {
-    Agent::new()
-        .harness("minimal")
-        .model(script![say("ok")])
-        .stdin("ctx-4711")
-        .run("hi")
-        .expect_exit(0)
-        .expect_request(1, |body| {
-            body.to_string()
-                .contains("hi\\n\\n<stdin>\\nctx-4711\\n</stdin>")
-        });
-}
-
-#[test]
 fn a_pipe_that_stays_silent_is_left_unread_and_said() {
     let mut running = Agent::new()
         .harness("minimal")
@@ -160,62 +146,32 @@ fn exec_wants_a_repository_unless_told_otherwise() {
 }
 
 #[test]
-fn only_thinking_is_asked_again_and_then_given_up() {
-    for harness in ["qwen-code", "native"] {
-        Agent::new()
-            .harness(harness)
-            .model(script![think("I should answer now."), say("final")])
-            .run("hi")
-            .expect_exit(0)
-            .expect_stdout("final\n")
-            .expect_requests(2);
-        Agent::new()
-            .harness(harness)
-            .model(script![think("I should answer now.")])
-            .run("hi")
-            .expect_exit(1)
-            .expect_stderr("no answer")
-            .expect_requests(3);
-    }
-}
-
-#[test]
 fn a_call_from_a_broken_stream_is_not_run() {
-    for wire in WIRES {
-        let run = Agent::new()
-            .harness("qwen-code")
-            .wire(wire)
-            .model(script![run("echo x >> ran.txt").with_text("partial").cut()])
-            .run("go")
-            .expect_exit(1)
-            .expect_stderr("http://127.0.0.1:")
-            .expect_no_file("ran.txt");
-        assert!(
-            (2..=6).contains(&run.server.requests().len()),
-            "{wire}: {} requests",
-            run.server.requests().len()
-        );
-        assert!(run.took < Duration::from_secs(60));
-    }
+    // Most of the time is spent in waiting before the next try, so all wait together.
+    std::thread::scope(|threads| {
+        for harness in harnesses() {
+            for wire in WIRES {
+                threads.spawn(move || broken_stream(harness, wire));
+            }
+        }
+    });
 }
 
-#[test]
-fn failure_carries_its_text() {
-    for harness in harnesses() {
-        let run = Agent::new()
-            .harness(harness)
-            .model(script![
-                run("echo out; echo err >&2; exit 7"),
-                finish(harness, "done")
-            ])
-            .run("go")
-            .expect_exit(0);
-        let sent = run.request_text(2);
-        assert!(
-            sent.contains("out") && sent.contains("err") && sent.contains('7'),
-            "{harness}: {sent}"
-        );
-    }
+fn broken_stream(harness: &str, wire: &str) {
+    let run = Agent::new()
+        .harness(harness)
+        .wire(wire)
+        .model(script![run("echo x >> ran.txt").with_text("partial").cut()])
+        .run("go")
+        .expect_exit(1)
+        .expect_stderr("http://127.0.0.1:")
+        .expect_no_file("ran.txt");
+    let requests = run.server.requests().len();
+    assert!(
+        (2..=6).contains(&requests),
+        "{harness} on {wire}: {requests} requests"
+    );
+    assert!(run.took < Duration::from_secs(60));
 }
 
 #[test]
@@ -299,39 +255,8 @@ fn one_system_message_first_and_a_person_or_tool_last() {
 }
 
 #[test]
-fn the_shell_the_system_and_the_folder_are_named() {
-    for harness in harnesses() {
-        let run = Agent::new()
-            .harness(harness)
-            .model(script![finish(harness, "done")])
-            .run("hi")
-            .expect_exit(0);
-        let sent = run.request_text(1);
-        let folder = run
-            .workspace()
-            .canonicalize()
-            .expect("a folder")
-            .display()
-            .to_string();
-        assert!(
-            sent.contains("Linux") || cfg!(not(target_os = "linux")),
-            "{harness}"
-        );
-        let shell = if harness == "mini-swe-agent" {
-            "sh"
-        } else {
-            "bash"
-        };
-        assert!(
-            sent.contains(shell) && sent.contains(&folder),
-            "{harness}: {sent}"
-        );
-    }
-}
-
-#[test]
 fn resume_keeps_the_sandbox_unless_a_flag_widens_it() {
-    for harness in ["qwen-code", "minimal"] {
+    for harness in harnesses() {
         let first = |steps| {
             Agent::new()
                 .harness(harness)
@@ -340,7 +265,16 @@ fn resume_keeps_the_sandbox_unless_a_flag_widens_it() {
                 .run("look")
                 .expect_exit(0)
         };
-        first(script![say("seen"), run("echo x > f.txt"), say("done")])
+        let steps = || {
+            script![
+                finish(harness, "seen"),
+                run("echo x > f.txt"),
+                // A failed command is asked about once.
+                finish(harness, "done"),
+                finish(harness, "done")
+            ]
+        };
+        first(steps())
             .again(
                 &["exec", "--skip-git-repo-check", "resume", "--last"],
                 Some("write"),
@@ -348,7 +282,7 @@ fn resume_keeps_the_sandbox_unless_a_flag_widens_it() {
             .expect_exit(0)
             .expect_stderr("read-only")
             .expect_no_file("f.txt");
-        first(script![say("seen"), run("echo x > f.txt"), say("done")])
+        first(steps())
             .again(
                 &[
                     "exec",
@@ -368,12 +302,13 @@ fn resume_keeps_the_sandbox_unless_a_flag_widens_it() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_frees_the_server_and_the_session_goes_on() {
-    for (signal, code) in [(2, 130), (15, 143)] {
+    let signals = [(2, 130), (15, 143)];
+    for (harness, (signal, code)) in harnesses().flat_map(|h| signals.map(|s| (h, s))) {
         let running = Agent::new()
-            .harness("qwen-code")
+            .harness(harness)
             .model(script![
                 say("late").after(Duration::from_secs(30)),
-                say("again")
+                finish(harness, "again")
             ])
             .start(&["exec", "--skip-git-repo-check"], Some("go"));
         running.wait_for_requests(1);
@@ -408,7 +343,7 @@ fn a_kill_at_any_moment_leaves_a_session_that_resumes() {
             .harness("qwen-code")
             .model(script![
                 run("echo one > one.txt"),
-                run("python3 -c 'import time; time.sleep(20)'").after(Duration::from_millis(300)),
+                run("python3 -c 'import time; time.sleep(4)'").after(Duration::from_millis(300)),
                 say("recovered")
             ])
             .start(&["exec", "--skip-git-repo-check"], Some("the task word"));

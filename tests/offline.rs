@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::script::*;
-use support::{Agent, Run};
+use support::{Agent, Run, harnesses};
 
 /// Set in the run inside.
 const INSIDE: &str = "OFFLINE_TEST_INSIDE";
@@ -113,31 +113,36 @@ fn one_peer(port: u16) -> BTreeSet<String> {
 #[test]
 fn a_session_has_one_peer_and_looks_nothing_up() {
     alone("a_session_has_one_peer_and_looks_nothing_up", || {
-        for flag in [None, Some("--offline")] {
-            for wire in ["chat", "ollama"] {
-                let agent = Agent::new()
-                    .wire(wire)
-                    .model(script![run("echo hello"), say("done")])
-                    .env("OPENAI_API_KEY", "sk-test")
-                    .env("HTTP_PROXY", "http://proxy.example.com:3128");
-                let (agent, trace) = traced(agent);
-                let mut line = vec!["exec", "--skip-git-repo-check"];
-                line.extend(flag);
-                let run = agent.start(&line, Some("hi")).finish();
-                let run = run
-                    .expect_exit(0)
-                    .expect_stdout("done\n")
-                    .expect_requests(2);
-                assert!(
-                    run.request_text(2).contains("hello"),
-                    "the command did not run"
-                );
-                assert_eq!(
-                    peers(&trace),
-                    one_peer(run.server.port()),
-                    "{flag:?} {wire}"
-                );
-            }
+        let runs = [
+            (None, "chat"),
+            (None, "ollama"),
+            (Some("--offline"), "chat"),
+            (Some("--offline"), "ollama"),
+        ];
+        for (harness, (flag, wire)) in harnesses().flat_map(|h| runs.map(|r| (h, r))) {
+            let agent = Agent::new()
+                .harness(harness)
+                .wire(wire)
+                .model(script![run("echo hello"), finish(harness, "done")])
+                .env("OPENAI_API_KEY", "sk-test")
+                .env("HTTP_PROXY", "http://proxy.example.com:3128");
+            let (agent, trace) = traced(agent);
+            let mut line = vec!["exec", "--skip-git-repo-check"];
+            line.extend(flag);
+            let run = agent.start(&line, Some("hi")).finish();
+            let run = run
+                .expect_exit(0)
+                .expect_stdout("done\n")
+                .expect_requests(2);
+            assert!(
+                run.request_text(2).contains("hello"),
+                "the command did not run"
+            );
+            assert_eq!(
+                peers(&trace),
+                one_peer(run.server.port()),
+                "{harness} {flag:?} {wire}"
+            );
         }
     });
 }
@@ -170,11 +175,18 @@ fn a_dead_server_is_named_and_no_other_is_tried() {
 
 #[test]
 fn the_first_request_comes_within_a_second() {
-    let run = Agent::new()
-        .model(script![say("done")])
-        .run("hi")
-        .expect_exit(0);
-    assert!(run.took < Duration::from_secs(1), "{:?}", run.took);
+    for harness in harnesses() {
+        let run = Agent::new()
+            .harness(harness)
+            .model(script![finish(harness, "done")])
+            .run("hi")
+            .expect_exit(0);
+        assert!(
+            run.took < Duration::from_secs(1),
+            "{harness}: {:?}",
+            run.took
+        );
+    }
 }
 
 /// Tries every way out and prints the ones that are open.

@@ -5,28 +5,13 @@ mod support;
 use serde_json::{Value, json};
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, harnesses};
+use support::{Agent, WIRES, harnesses, shell, with_tools};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
     Agent::new().config("harness_guidance = false\n")
 }
 
-const WITH_TOOLS: [&str; 5] = ["native", "qwen-code", "minimal", "opencode", "pi"];
-
-/// The shell tool of a harness and its argument.
-fn shell(harness: &str, command: &str) -> (&'static str, Value) {
-    match harness {
-        "native" => ("exec_command", json!({"cmd": command})),
-        "qwen-code" => (
-            "run_shell_command",
-            json!({"command": command, "is_background": false}),
-        ),
-        _ => ("bash", json!({"command": command})),
-    }
-}
-
-/// The last reply of a task.
 fn xml(name: &str, arguments: &[(&str, &str)]) -> String {
     let parameters = arguments
         .iter()
@@ -38,7 +23,7 @@ fn xml(name: &str, arguments: &[(&str, &str)]) -> String {
 /// O06: a call written as text is run; an example is not.
 #[test]
 fn a_call_written_as_text() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         for wire in WIRES {
             let (name, arguments) = shell(harness, "echo hi > made.txt");
             let call = json!({"name": name, "arguments": arguments});
@@ -149,31 +134,13 @@ fn a_call_that_the_error_quotes_is_run() {
     assert!(run.request_text(2).contains("ok.txt"));
 }
 
-/// O08: a patch in the wrong wrapper.
-#[test]
-fn a_patch_in_the_wrong_wrapper() {
-    let patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch";
-    for wire in WIRES {
-        agent()
-            .harness("native")
-            .wire(wire)
-            .model(script![
-                call("apply_patch", json!({"command": ["apply_patch", patch]})),
-                say("done")
-            ])
-            .run("go")
-            .expect_exit(0)
-            .expect_file("a.txt", "one\n");
-    }
-}
-
 /// O09: an edit with drifted indentation; two places are named, not guessed.
 #[test]
 fn an_edit_with_drifted_indentation() {
     let old = "    if x:\n        return 1";
     let new = "    if x:\n        return 2";
     let once = "def f():\n\tif x:\n\t\treturn 1\n";
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         agent()
             .harness(harness)
             .file("m.py", once)
@@ -198,13 +165,13 @@ fn an_edit_with_drifted_indentation() {
 /// O11: a model without tools works from its prompt, and over a resume.
 #[test]
 fn a_model_without_tools_is_prompted() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         let (name, arguments) = shell(harness, "echo hi > made.txt");
         let arguments = arguments.as_object().expect("an object");
         let arguments = arguments
             .iter()
             .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)));
-        let call = xml(name, &arguments.collect::<Vec<_>>());
+        let call = xml(&name, &arguments.collect::<Vec<_>>());
         let run = agent()
             .harness(harness)
             .server_kind(Kind::OllamaWithoutTools)
@@ -314,7 +281,7 @@ fn answers_are_held_in_shape_after_two_faults() {
 /// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         let announce = || say("The file is there. Let me read it now.");
         let done = Agent::new()
             .harness(harness)
@@ -337,7 +304,7 @@ fn an_announced_step_is_asked_for_once() {
 /// A path that does not exist but whose base name is the only one of its kind is named.
 #[test]
 fn the_only_file_of_that_name_is_named() {
-    for harness in WITH_TOOLS {
+    for harness in with_tools() {
         if harness == "native" {
             // It reads with the shell, which says what it found itself.
             continue;

@@ -193,29 +193,6 @@ fn ollama_gets_the_window_that_the_session_needs() {
     }
 }
 
-/// O02: the model's own num_ctx wins over its training length, and the config over both.
-#[test]
-fn which_window_wins_and_where_it_comes_from() {
-    let agent = || {
-        Agent::new()
-            .wire("ollama")
-            .parameters("num_ctx 32768\nstop \"<end>\"")
-            .window(32_768)
-            .model(script![say("done")])
-    };
-    agent()
-        .run("say done")
-        .expect_exit(0)
-        .expect_stderr("window 32,768 (num_ctx of the model itself)")
-        .expect_request(1, |b| b["options"]["num_ctx"] == 32_768);
-    agent()
-        .args(["-c", "model_context_window=16384"])
-        .run("say done")
-        .expect_exit(0)
-        .expect_stderr("window 16,384 (model_context_window in the config)")
-        .expect_request(1, |b| b["options"]["num_ctx"] == 16_384);
-}
-
 /// O03: a server that cut the prompt stops the turn, and one that agrees within a quarter does not.
 #[test]
 fn a_prompt_that_the_server_cut_is_noticed() {
@@ -252,57 +229,17 @@ fn a_prompt_that_the_server_cut_is_noticed() {
                 .expect_exit(0)
                 .expect_stdout("done\n");
         }
-    }
-    let run = Agent::new()
-        .server_kind(Kind::Plain)
-        .config("model_context_window = 32768\n")
-        .args(["--json"])
-        .model(answer(2_047))
-        .run(&task)
-        .expect_exit(1);
-    let failed = run
-        .stdout
-        .lines()
-        .any(|l| l.contains("turn.failed") && l.contains("2047"));
-    assert!(failed, "{}", run.stdout);
-}
-
-/// O04: one result never fills the window, and shows both of its ends.
-#[test]
-fn one_result_never_fills_the_window() {
-    for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
-            .window(8_192)
-            .model(script![run("seq 1 200000"), finish(harness, "done")])
-            .run("count")
-            .expect_exit(0);
-        assert!(run.server.requests()[1].bytes <= 32_768, "{harness}");
-        let text = run.request_text(2);
-        for part in ["\n1\n2\n3\n", "199999\n200000"] {
-            assert!(text.contains(part), "{harness}: {part:?} is not in\n{text}");
-        }
-    }
-}
-
-/// O05: where the beginning alone fills the window, a summary cannot help and none is asked for.
-#[test]
-fn compaction_that_cannot_help_stops() {
-    for harness in harnesses() {
-        let run = Agent::new()
-            .harness(harness)
-            .window(2_048)
-            .file(
-                "AGENTS.md",
-                "Follow these rules to the letter.\n".repeat(180),
-            )
-            .model(script![finish(harness, "summary")])
-            .run("hello");
-        let requests = run.server.requests().len();
-        assert!(requests <= 2, "{harness}: {requests} requests");
-        if requests == 0 {
-            run.expect_exit(1).expect_stderr("holds 2048");
-        }
+            .server_kind(Kind::Plain)
+            .config("model_context_window = 32768\n")
+            .args(["--json"])
+            .model(answer(2_047))
+            .run(&task)
+            .expect_exit(1);
+        let mut lines = run.stdout.lines();
+        let failed = lines.any(|l| l.contains("turn.failed") && l.contains("2047"));
+        assert!(failed, "{harness}: {}", run.stdout);
     }
 }
 

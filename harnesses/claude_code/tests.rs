@@ -486,6 +486,7 @@ fn long_output_is_cut() {
 
 fn running(output: &str, file: Option<&str>) -> Outcome {
     Outcome::Shell(ShellOut {
+        job: None,
         command: "serve".into(),
         dir: "/w".into(),
         job: None,

@@ -51,6 +51,7 @@ fn a_timeout_kills() {
     };
     assert_eq!(shell.on_timeout, OnTimeout::Kill);
     let running = Outcome::Shell(ShellOut {
+        job: None,
         command: "serve".into(),
         dir: "/w".into(),
         job: None,

@@ -301,6 +301,7 @@ fn commands_are_told() {
 
 fn running(output: &str) -> Outcome {
     Outcome::Shell(ShellOut {
+        job: None,
         command: "serve".into(),
         dir: "/w".into(),
         job: None,

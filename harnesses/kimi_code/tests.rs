@@ -366,6 +366,7 @@ fn long_output_is_cut() {
 
 fn running(output: &str) -> Outcome {
     Outcome::Shell(ShellOut {
+        job: None,
         command: "serve".into(),
         dir: "/w".into(),
         job: None,

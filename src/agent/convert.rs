@@ -13,9 +13,7 @@ use crate::words::head;
 const TOLD: usize = 400;
 
 impl Session {
-    /// Goes on with another harness: its prompt, its tools, and everything that was done so far in
-    /// its own calls. A call that it has no tool for becomes a line of text. The server's cache is
-    /// lost once.
+    /// Goes on with another harness.
     ///
     /// # Errors
     /// A sentence: there is no such harness, or it is in use already.
@@ -24,6 +22,14 @@ impl Session {
         if new.id() == self.harness.id() {
             return Err(format!("the harness is {id} already"));
         }
+        self.go_on_in(new, front);
+        Ok(())
+    }
+
+    /// The prompt and tools of that harness from now on, and everything that was done so far in its
+    /// own calls. A call that it has no tool for becomes a line of text. The server's cache is lost
+    /// once.
+    pub(super) fn go_on_in(&mut self, new: &'static dyn Harness, front: &mut dyn Frontend) {
         let start = new.begin(&self.context);
         let (transcript, told) =
             converted(&self.transcript, (self.harness, &self.start), (new, &start));
@@ -55,7 +61,6 @@ impl Session {
             "the harness is {} now{told}",
             new.id()
         )));
-        Ok(())
     }
 }
 
@@ -202,7 +207,7 @@ mod tests {
         };
         old.push(Item::Assistant(reply), Mark::Plain);
         let (new, count) = converted(&old, (from, &began), (to, &start));
-        match new.items().into_iter().next() {
+        match new.items().first() {
             Some(Item::Assistant(reply)) => (reply.clone(), count),
             other => panic!("{other:?}"),
         }

@@ -148,10 +148,12 @@ pub fn open(
         environment: variables,
         shell: user_shell(),
     });
-    Ok(Session::new(Parts {
+    // A stored conversation stands in the calls of the harness that it had.
+    let had = recorded.as_ref().map(|r| r.harness.as_str());
+    let mut session = Session::new(Parts {
         id,
         connection,
-        harness,
+        harness: had.and_then(harnesses::by_id).unwrap_or(harness),
         context,
         workbench,
         judge: Judge::new(approval, policy),
@@ -165,7 +167,11 @@ pub fn open(
         sampling,
         effort: config.model_reasoning_effort.value.clone(),
         schema: ask.schema.clone(),
-    }))
+    });
+    if had.is_some_and(|id| id != harness.id()) {
+        session.go_on_in(harness, front);
+    }
+    Ok(session)
 }
 
 /// The provider of a stored session; `None` when it cannot be read, which [`open`] will say.

@@ -30,14 +30,30 @@ macro_rules! script {
 pub fn harnesses() -> impl Iterator<Item = &'static str> {
     open_interpreter::harnesses::ALL.iter().map(|h| h.id())
 }
+/// The harnesses that offer tools.
+pub fn with_tools() -> impl Iterator<Item = &'static str> {
+    let all = open_interpreter::harnesses::ALL.iter();
+    all.filter(|h| !h.reads_text()).map(|h| h.id())
+}
+
+/// The call with which a harness runs a command: name and arguments of a tool that it really
+/// offers.
+pub fn shell(harness: &str, command: &str) -> (String, Value) {
+    let dry = Agent::new().harness(harness).model(vec![script::say("ok")]);
+    let body = dry.run("hi").server.requests()[0].body.clone();
+    let (_, mut calls) = script::run(command).resolve(&strict::tools(&body));
+    calls.remove(0)
+}
 pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 
 /// Builds one run of the binary.
 pub struct Agent {
     home: TempDir,
+    server: Option<Server>,
     steps: Vec<Step>,
     summary: Option<String>,
     parameters: String,
+    names_model: bool,
     harness: Option<String>,
     wire: String,
     kind: Kind,
@@ -60,9 +76,11 @@ impl Agent {
         fs::create_dir_all(home.path().join("home")).expect("a home");
         Agent {
             home,
+            server: None,
             steps: Vec::new(),
             summary: None,
             parameters: String::new(),
+            names_model: true,
             harness: None,
             wire: "chat".into(),
             kind: Kind::LlamaServer,
@@ -150,6 +168,12 @@ impl Agent {
         self
     }
 
+    /// The config names no model.
+    pub fn without_model(mut self) -> Self {
+        self.names_model = false;
+        self
+    }
+
     /// Starts the binary through another program, which gets it as its last arguments.
     pub fn under<const N: usize>(mut self, tracer: [&str; N]) -> Self {
         self.tracer = tracer.map(String::from).to_vec();
@@ -198,6 +222,23 @@ impl Agent {
         self.home.path().join("ws")
     }
 
+    /// The server is up already, on this port, with what was said of it so far.
+    pub fn listening(mut self) -> (Self, u16) {
+        let server = self.server.take().unwrap_or_else(|| self.server());
+        let port = server.port();
+        self.server = Some(server);
+        (self, port)
+    }
+
+    fn server(&mut self) -> Server {
+        let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        server.set_parameters(&self.parameters);
+        if let Some(text) = &self.summary {
+            server.summarise_with(text);
+        }
+        server
+    }
+
     /// `interpreter exec --skip-git-repo-check PROMPT`.
     pub fn run(self, prompt: &str) -> Run {
         self.start(&["exec", "--skip-git-repo-check"], Some(prompt))
@@ -206,11 +247,7 @@ impl Agent {
 
     /// `interpreter SUBCOMMAND… [PROMPT]`, while it still runs.
     pub fn start(mut self, subcommand: &[&str], prompt: Option<&str>) -> Running {
-        let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
-        server.set_parameters(&self.parameters);
-        if let Some(text) = &self.summary {
-            server.summarise_with(text);
-        }
+        let server = self.server.take().unwrap_or_else(|| self.server());
         if self.provider_flags {
             let set = |key: &str, value: String| {
                 [
@@ -224,12 +261,7 @@ impl Agent {
             ));
             self.args.extend(set("wire_api", self.wire.clone()));
         }
-        let config = config_file(
-            &self.wire,
-            server.port(),
-            self.harness.as_deref(),
-            &self.config,
-        );
+        let config = self.config_file(server.port());
         fs::write(self.home.path().join("home/config.toml"), config).expect("a config");
         let input = match (self.stdin_pipe, self.stdin) {
             (Some(pipe), _) => Input::Pipe(pipe),
@@ -248,21 +280,22 @@ impl Agent {
             self.limit,
         )
     }
-}
 
-fn config_file(wire: &str, port: u16, harness: Option<&str>, more: &str) -> String {
-    let base = if wire == "ollama" {
-        format!("http://127.0.0.1:{port}")
-    } else {
-        format!("http://127.0.0.1:{port}/v1")
-    };
-    let harness = harness
-        .map(|h| format!("harness = \"{h}\"\n"))
-        .unwrap_or_default();
-    format!(
-        "model = \"mock\"\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{harness}{more}\n\
-         [model_providers.mock]\nname = \"mock\"\nbase_url = \"{base}\"\nwire_api = \"{wire}\"\n"
-    )
+    fn config_file(&self, port: u16) -> String {
+        let path = if self.wire == "ollama" { "" } else { "/v1" };
+        let mut lines = String::new();
+        if self.names_model {
+            lines.push_str("model = \"mock\"\n");
+        }
+        if let Some(harness) = &self.harness {
+            lines.push_str(&format!("harness = {harness:?}\n"));
+        }
+        format!(
+            "model_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{lines}{}\n\
+             [model_providers.mock]\nname = \"mock\"\nbase_url = \"http://127.0.0.1:{port}{path}\"\nwire_api = {:?}\n",
+            self.config, self.wire
+        )
+    }
 }
 
 /// What a run gets on standard input.

@@ -120,10 +120,10 @@ impl Session {
         ))
     }
 
-    /// A patch given to the shell as a heredoc is a patch, in every harness.
+    /// A patch given to the shell is a patch, in every harness.
     fn as_patch(&self, action: Action) -> Action {
         if let Action::Shell(shell) = &action
-            && let Some((dir, text)) = approval::patch_heredoc(&shell.command)
+            && let Some((dir, text)) = approval::patch_command(&shell.command)
         {
             return Action::Patch {
                 text,

@@ -1,0 +1,99 @@
+//! Nothing fills the window, and what is left out is said.
+
+use crate::script;
+use crate::support::script::*;
+use crate::support::{Agent, harnesses};
+use crate::{numbers, result};
+
+#[test]
+fn o04_one_tool_result_never_fills_the_window() {
+    for harness in harnesses() {
+        let run = Agent::new()
+            .harness(harness)
+            .window(8_192)
+            .model(script![run("seq 1 200000"), finish(harness, "done")])
+            .run("count")
+            .expect_exit(0)
+            .expect_stdout("done\n");
+        assert!(run.server.requests()[1].bytes <= 32_768, "{harness}");
+        let said = result(&run, 2);
+        for part in ["1\n2\n3\n", "199999\n200000"] {
+            assert!(said.contains(part), "{harness}: {part:?} is not in\n{said}");
+        }
+        // The output has 1,288,895 bytes, of which nearly all are left out.
+        let told = numbers(&said).into_iter().any(|n| n > 300_000);
+        assert!(told, "{harness}: how much is left out is not in\n{said}");
+    }
+}
+
+#[test]
+fn o05_compaction_that_cannot_help_stops() {
+    for harness in harnesses() {
+        let agent = |window: u32| {
+            let rules = "Follow these rules to the letter.\n".repeat(180);
+            Agent::new()
+                .harness(harness)
+                .window(window)
+                .file("AGENTS.md", rules)
+                .model(script![finish(harness, "summary")])
+        };
+        // What the file may take is cut and said, and the model is asked once.
+        let run = agent(2_048).run("hello").expect_requests(1);
+        assert!(run.server.requests()[0].bytes / 4 < 2_048, "{harness}");
+        run.expect_exit(0)
+            .expect_stdout("summary\n")
+            .expect_stderr("raise project_doc_max_bytes")
+            .expect_stderr("a window of 2048 tokens is too small");
+        // Where even that is too much, nothing is asked, no summary either.
+        let run = agent(512).run("hello").expect_requests(0).expect_exit(1);
+        let sentence = "of them system prompt and tools), ";
+        let (before, after) = run.stderr.split_once(sentence).expect("the sentence");
+        assert!(after.contains("the window holds 512"), "{}", run.stderr);
+        let fixed = numbers(before).last().copied().unwrap_or_default();
+        assert!((50..2_048).contains(&fixed), "{harness}: {fixed}");
+    }
+}
+
+#[test]
+fn o22_output_caps_keep_what_matters() {
+    let command = "head -c 300000 /dev/zero | tr '\\0' x; echo; seq 1 20000; \
+        echo 'error[E1234]: middle'; seq 1 20000; echo LAST; exit 3";
+    for harness in harnesses() {
+        let run = Agent::new()
+            .harness(harness)
+            .model(script![
+                run(command),
+                // The failed command is asked about once.
+                finish(harness, "done"),
+                finish(harness, "done")
+            ])
+            .run("go")
+            .expect_exit(0)
+            .expect_stdout("done\n");
+        let said = result(&run, 2);
+        // Once in the command, where a harness repeats it, and once in the output.
+        let last = said.rfind("\nLAST\n").or(said.rfind("\nLAST"));
+        assert!(last.is_some(), "{harness}: {said}");
+        assert!(
+            said.contains("\nerror[E1234]: middle\n"),
+            "{harness}: {said}"
+        );
+        let code = said.lines().any(|line| {
+            let line = line.to_lowercase();
+            line.contains("code") && numbers(&line).contains(&3)
+        });
+        assert!(code, "{harness}: {said}");
+        let longest = said.lines().map(str::len).max().unwrap_or(0);
+        assert!(longest <= 4_096, "{harness}: a line of {longest} bytes");
+        let told = numbers(&said).into_iter().any(|n| n > 100_000);
+        assert!(told, "{harness}: how much is left out is not in\n{said}");
+        let path = said
+            .split([' ', '\n', '`', '"', '\'', ';', ')', ']', '>'])
+            .map(|word| word.trim_end_matches(['.', ',']))
+            .find(|word| word.contains("/home/outputs/"))
+            .unwrap_or_else(|| panic!("{harness}: no file is named in\n{said}"));
+        let whole = std::fs::read_to_string(path).expect("the file that was named");
+        // Three hundred thousand and a line end, twice the numbers, and the two lines.
+        assert_eq!(whole.len(), 300_001 + 2 * 108_894 + 21 + 5, "{harness}");
+    }
+}
