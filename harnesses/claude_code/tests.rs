@@ -489,7 +489,6 @@ fn running(output: &str, file: Option<&str>) -> Outcome {
         job: None,
         command: "serve".into(),
         dir: "/w".into(),
-        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,

@@ -54,7 +54,6 @@ fn a_timeout_kills() {
         job: None,
         command: "serve".into(),
         dir: "/w".into(),
-        job: None,
         output: Output {
             file: Some("/o/2.txt".into()),
             ..Output::default()

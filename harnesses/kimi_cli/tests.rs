@@ -304,7 +304,6 @@ fn running(output: &str) -> Outcome {
         job: None,
         command: "serve".into(),
         dir: "/w".into(),
-        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,
