@@ -284,7 +284,7 @@ fn waited(id: Option<u32>, limit: Duration, out: &ShellOut, room: usize) -> Told
         ShellStatus::Running { id, .. } => Some(id),
         _ => None,
     };
-    let id = id.or(running);
+    let id = id.or(running).or(out.job);
     let (status, title) = match running {
         Some(_) => ("timed_out", "[running]"),
         None => ("completed", "[finished]"),
