@@ -39,18 +39,18 @@ pub use crate::project::{Document, Instructions};
 /// Every harness.
 pub const ALL: &[&dyn Harness] = &[
     &native::Native,
-    &qwen_code::QwenCode,
-    &kimi_code::KimiCode,
-    &kimi_cli::KimiCli,
     &claude_code::ClaudeCode,
     &claude_code_bare::ClaudeCodeBare,
     &zcode::ZCode,
-    &minimal::Minimal,
+    &kimi_code::KimiCode,
+    &kimi_cli::KimiCli,
+    &qwen_code::QwenCode,
+    &deepseek_tui::DeepseekTui,
+    &swe_agent::SweAgent,
     &mini_swe_agent::MiniSweAgent,
     &opencode::Opencode,
     &pi::Pi,
-    &swe_agent::SweAgent,
-    &deepseek_tui::DeepseekTui,
+    &minimal::Minimal,
 ];
 
 /// The harness of that id.

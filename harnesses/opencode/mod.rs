@@ -152,7 +152,7 @@ fn system(cx: &Context, role: &str, patches: bool) -> String {
     if cx.depth == 0 {
         words.push("delegates");
     } else if role == "main" {
-        words.push("nested");
+        words.push("general");
     }
     let root = cx.git_root.as_ref().unwrap_or(&cx.cwd);
     let root = root.display().to_string();
