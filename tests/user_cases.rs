@@ -51,8 +51,15 @@ fn numbers(text: &str) -> Vec<u64> {
         .collect()
 }
 
-/// True when a sentence in a text tells a number that is at least so large.
+/// True when a sentence in a text tells a number that is at least so large, or so many kilobytes.
 fn tells(text: &str, least: u64) -> bool {
     let mut sentences = text.lines().filter(|l| l.contains(char::is_alphabetic));
-    sentences.any(|line| numbers(line).into_iter().any(|n| n >= least))
+    sentences.any(|line| {
+        let least = if line.contains("KB") {
+            least / 1_000
+        } else {
+            least
+        };
+        numbers(line).into_iter().any(|n| n >= least)
+    })
 }
