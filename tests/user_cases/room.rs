@@ -43,39 +43,40 @@ fn told_file(said: &str) -> Option<&str> {
 
 #[test]
 fn o05_compaction_that_cannot_help_stops() {
+    let rules = "Follow these rules to the letter.\n".repeat(180);
     for harness in harnesses() {
-        let agent = |window: u32| {
-            let rules = "Follow these rules to the letter.\n".repeat(180);
-            Agent::new()
+        for window in [512, 1_024, 2_048] {
+            let run = Agent::new()
                 .harness(harness)
                 .window(window)
-                .file("AGENTS.md", rules)
+                .file("AGENTS.md", &rules)
                 .model(script![finish(harness, "summary")])
-        };
-        // What the file may take is cut and said, and the model is asked once, where its prompt is
-        // small enough for that.
-        let run = agent(2_048).run("hello");
-        let run = run
-            .expect_stderr("raise project_doc_max_bytes")
-            .expect_stderr("a window of 2048 tokens is too small");
-        let requests = run.server.requests();
-        match requests.as_slice() {
-            [] => drop(run.expect_exit(1).expect_stderr("the window holds 2048")),
-            [one] => {
-                assert!(one.bytes / 4 < 2_048, "{harness}");
-                run.expect_exit(0).expect_stdout("summary\n");
+                .run("hello")
+                .expect_stderr("raise project_doc_max_bytes")
+                .expect_stderr(&format!("a window of {window} tokens is too small"));
+            let requests = run.server.requests();
+            match requests.as_slice() {
+                // Nothing is asked, no summary either, and the prompt's own size is told.
+                [] => {
+                    let run = run
+                        .expect_exit(1)
+                        .expect_stderr(&format!("the window holds {window}"));
+                    let (before, _) = run
+                        .stderr
+                        .split_once("of them system prompt and tools), ")
+                        .expect("the sentence");
+                    let fixed = numbers(before).last().copied().unwrap_or_default();
+                    assert!((50..2_048).contains(&fixed), "{harness}: {fixed}");
+                    let refused = run.stderr.contains("the server refused");
+                    assert!(!refused, "{harness}: {}", run.stderr);
+                }
+                [one] => {
+                    assert!(one.bytes / 4 < window as usize, "{harness}");
+                    run.expect_exit(0).expect_stdout("summary\n");
+                }
+                more => panic!("{harness}: {} requests", more.len()),
             }
-            more => panic!("{harness}: {} requests", more.len()),
         }
-        // Where even that is too much, nothing is asked, no summary either.
-        let run = agent(512).run("hello").expect_requests(0).expect_exit(1);
-        let refused = run.stderr.contains("the server refused");
-        assert!(!refused, "{harness}: {}", run.stderr);
-        let sentence = "of them system prompt and tools), ";
-        let (before, after) = run.stderr.split_once(sentence).expect("the sentence");
-        assert!(after.contains("the window holds 512"), "{}", run.stderr);
-        let fixed = numbers(before).last().copied().unwrap_or_default();
-        assert!((50..2_048).contains(&fixed), "{harness}: {fixed}");
     }
 }
 
