@@ -1,7 +1,11 @@
 //! What several harnesses share: templates, line numbers, paths, and the frame of a tool result.
 
 pub mod args;
+pub mod ask;
+pub mod claude;
 pub mod cut;
+pub mod diff;
+pub mod editor;
 pub mod surface;
 
 use super::{Context, Document, Done, Input, Instructions, Size};
@@ -63,8 +67,9 @@ pub fn fill_facts(template: &str, cx: &Context, more: &[(&str, &str)]) -> String
 /// kept when all its words hold, and `%%` alone begins one that is always kept.
 ///
 /// Words: `full`; `compact` (compact or larger); `small` (below full); `tiny`; `git` (the folder is
-/// in a git work tree); `guidance` (the reliability block is wanted and there is room for it); and
-/// the harness's own in `words`. `values` are further names for [`fill_facts`].
+/// in a git work tree); `read_only`, `workspace_write` and `no_sandbox` (where commands may write);
+/// `network_off`; `nested` (a nested agent); `guidance` (the reliability block is wanted and there is room for it); and the
+/// harness's own in `words`. `values` are further names for [`fill_facts`].
 pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &str)]) -> String {
     let holds = |word: &str| match word {
         "full" => cx.size == Size::Full,
@@ -72,6 +77,11 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
         "small" => cx.size < Size::Full,
         "tiny" => cx.size == Size::Tiny,
         "git" => cx.git_root.is_some(),
+        "read_only" => cx.sandbox.mode == "read-only",
+        "workspace_write" => cx.sandbox.mode == "workspace-write",
+        "no_sandbox" => !matches!(cx.sandbox.mode.as_str(), "read-only" | "workspace-write"),
+        "network_off" => !cx.sandbox.network,
+        "nested" => cx.depth > 0,
         "guidance" => cx.guidance && cx.size >= Size::Compact,
         other => words.contains(&other),
     };
@@ -86,6 +96,14 @@ pub fn prompt(template: &str, cx: &Context, words: &[&str], values: &[(&str, &st
         }
     }
     fill_facts(text.trim_end(), cx, values)
+}
+
+/// What stands after `sed -i`: BSD sed wants a suffix for its backup file, even an empty one.
+pub fn sed_suffix(cx: &Context) -> &'static str {
+    match cx.os.starts_with("macOS") {
+        true => " ''",
+        false => "",
+    }
 }
 
 /// All instruction files, the user's own first.
@@ -103,10 +121,21 @@ pub fn user_parts(input: &Input) -> Vec<Part> {
 /// Lines with their numbers, `{number}{between}{line}`, as many whole lines as fit into `room`
 /// bytes, and how many those are. A line that alone is longer is cut.
 pub fn numbered(text: &str, first: usize, between: &str, room: usize) -> (String, usize) {
+    numbered_wide(text, first, 0, between, room)
+}
+
+/// [`numbered`] with the numbers on the right of `width` columns.
+pub fn numbered_wide(
+    text: &str,
+    first: usize,
+    width: usize,
+    between: &str,
+    room: usize,
+) -> (String, usize) {
     let mut out = String::new();
     let mut count = 0;
     for line in text.lines() {
-        let mut row = format!("{}{between}{line}", first + count);
+        let mut row = format!("{:>width$}{between}{line}", first.saturating_add(count));
         if out.len() + row.len() + 1 > room {
             if count > 0 {
                 break;
@@ -250,6 +279,22 @@ pub fn planning(on: bool) -> &'static str {
     }
 }
 
+/// True when a file is a picture by its name: where an agent reads text and pictures by one tool.
+pub fn is_picture(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".png", ".jpg", ".jpeg", ".gif", ".webp"]
+        .iter()
+        .any(|end| path.ends_with(end))
+}
+
+/// That a command in the background ended.
+pub fn job_ended(command: &str, code: Option<i32>) -> String {
+    match code {
+        Some(code) => format!("The background command `{command}` ended with exit code {code}."),
+        None => format!("The background command `{command}` was stopped."),
+    }
+}
+
 /// The exit code of a command as a shell would report it; `None` while it runs.
 pub fn exit_code(status: ShellStatus) -> Option<i32> {
     match status {
@@ -287,6 +332,23 @@ pub fn matched_by(changes: &[FileChange]) -> Option<&'static str> {
                 "The old text matched after written-out escapes (\\n, \\t, \\\") were read as the characters."
             }
         })
+}
+
+/// The id of a background command where ids are a word and eight digits, like `bg_0000000a`.
+pub fn job_id(word: &str, number: u32) -> String {
+    format!("{word}_{number:08x}")
+}
+
+/// The number of a background command from its id, or from the bare number.
+pub fn job_number(word: &str, id: &str) -> Option<u32> {
+    let id = id.trim();
+    match id
+        .strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix('_'))
+    {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => id.parse().ok(),
+    }
 }
 
 /// A number made from a text (FNV-1a), for ids that must be the same in every run.

@@ -6,14 +6,24 @@
 //! particular harness; adding one takes a folder and a line in [`ALL`].
 
 mod choice;
+pub mod claude_code;
+pub mod claude_code_bare;
 mod compact;
+pub mod deepseek_tui;
 pub mod format;
+mod kimi;
+pub mod kimi_cli;
+pub mod kimi_code;
 pub mod mini_swe_agent;
 pub mod minimal;
 pub mod native;
+pub mod opencode;
+pub mod pi;
 pub mod qwen_code;
+pub mod swe_agent;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod zcode;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
@@ -30,9 +40,18 @@ pub use crate::project::{Document, Instructions};
 /// Every harness.
 pub const ALL: &[&dyn Harness] = &[
     &native::Native,
+    &claude_code::ClaudeCode,
+    &claude_code_bare::ClaudeCodeBare,
+    &zcode::ZCode,
+    &kimi_code::KimiCode,
+    &kimi_cli::KimiCli,
     &qwen_code::QwenCode,
-    &minimal::Minimal,
+    &deepseek_tui::DeepseekTui,
+    &swe_agent::SweAgent,
     &mini_swe_agent::MiniSweAgent,
+    &opencode::Opencode,
+    &pi::Pi,
+    &minimal::Minimal,
 ];
 
 /// The harness of that id.
@@ -88,7 +107,9 @@ pub trait Harness: Sync {
         done.iter().map(|done| self.result(done, room)).collect()
     }
     /// The inverse of [`Harness::action`]: the name and arguments of the call that asks for this,
-    /// so that a transcript can change its harness. `None`: it has no such tool.
+    /// so that a transcript can change its harness. `None`: it has no such tool. The text of a
+    /// freeform tool stands under `input`; a harness that reads text gives the label of a fenced
+    /// block and, under `command`, what stands in it.
     fn write(&self, _action: &Action) -> Option<(&'static str, Value)> {
         None
     }

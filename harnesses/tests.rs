@@ -92,6 +92,27 @@ pub fn read(harness: &dyn Harness, call: ToolCall) -> Result<Action, CallError> 
     }
 }
 
+/// Each call, read and written again, is a call of the same tool that asks for the same; and every
+/// tool that a person's session has is among them, but for those in `but`.
+pub fn calls_return(harness: &dyn Harness, model: &str, calls: &[ToolCall], but: &[&str]) {
+    for call in calls {
+        let action = read(harness, call.clone()).expect("a good call");
+        let (name, arguments) = harness.write(&action).expect("a call for it");
+        assert_eq!(name, call.name);
+        let again = self::call(name, arguments.clone());
+        assert_eq!(read(harness, again), Ok(action), "{arguments}");
+    }
+    let cx = Context {
+        model: model.into(),
+        interactive: true,
+        ..context(Size::Full)
+    };
+    for tool in harness.begin(&cx).tools {
+        let tried = calls.iter().any(|call| call.name == tool.name);
+        assert_ne!(tried, but.contains(&tool.name.as_str()), "{}", tool.name);
+    }
+}
+
 /// Reads `call`, pretends that `outcome` came of it, and gives the answer's text and error mark.
 pub fn tell(harness: &dyn Harness, call: ToolCall, outcome: Outcome) -> (String, bool) {
     let action = read(harness, call.clone()).expect("a good call");
@@ -123,6 +144,7 @@ pub fn shell_out(command: &str, output: &str, status: ShellStatus) -> Outcome {
     Outcome::Shell(ShellOut {
         command: command.into(),
         dir: "/home/ada/projects/shop".into(),
+        job: None,
         output: Output {
             text: output.into(),
             bytes: output.len() as u64,
@@ -164,6 +186,7 @@ fn recorded(id: &str) -> (Vec<(String, Value)>, Vec<String>) {
     let tools: Vec<(String, Value)> = match &facts["tools"] {
         Value::Array(list) => list
             .iter()
+            .chain(facts["deferred_tools"].as_array().into_iter().flatten())
             .map(|tool| {
                 (
                     tool["name"].as_str().unwrap_or_default().to_owned(),
@@ -183,7 +206,15 @@ fn recorded(id: &str) -> (Vec<(String, Value)>, Vec<String>) {
     };
     let order = match id {
         "native" => names(&facts["tool_order"]["0.148.0 model with freeform patch metadata"]),
-        "qwen-code" => names(&facts["tool_sets"]["yolo"]),
+        // A deferred tool comes in at its place in the registry, which is after the todo list.
+        "qwen-code" => names(&facts["tool_sets"]["yolo"])
+            .into_iter()
+            .flat_map(|name| match name.as_str() {
+                "todo_write" => vec![name, "ask_user_question".into(), "exit_plan_mode".into()],
+                _ => vec![name],
+            })
+            .collect(),
+        "opencode" => names(&facts["tool_sets"]["build"]),
         _ => tools.iter().map(|(name, _)| name.clone()).collect(),
     };
     (tools, order)
@@ -204,6 +235,16 @@ fn bare(schema: &Value) -> Value {
     }
 }
 
+/// The recorded schema of a tool. One without properties is sent with none named, since some
+/// servers refuse it otherwise.
+fn recorded_parameters(tool: &Value) -> Value {
+    let mut schema = bare(&tool["parameters"]);
+    if schema == json!({"type": "object"}) {
+        schema["properties"] = json!({});
+    }
+    schema
+}
+
 /// Every property has words of its own, unless its name and values say it all.
 fn described(schema: &Value) -> usize {
     match schema {
@@ -221,8 +262,14 @@ fn surfaces_are_those_of_the_originals() {
     for harness in ALL {
         let id = harness.id();
         let (tools, order) = recorded(id);
-        for (size, name) in Size::ALL {
-            let start = harness.begin(&context(size));
+        let cases = Size::ALL
+            .into_iter()
+            .flat_map(|size| [(size, false), (size, true)]);
+        for ((size, name), interactive) in cases {
+            let start = harness.begin(&Context {
+                interactive,
+                ..context(size)
+            });
             let mut positions = Vec::new();
             for tool in &start.tools {
                 let recorded = tools
@@ -232,10 +279,12 @@ fn surfaces_are_those_of_the_originals() {
                 assert!(!tool.description.trim().is_empty(), "{id} {}", tool.name);
                 assert!(!tool.description.contains("{cwd}"), "{id} {}", tool.name);
                 match &tool.input {
+                    // Of some only the name is known.
+                    _ if recorded.1["parameters"] == "not observed" => {}
                     // As text, since the order of keys is part of the surface.
                     ToolInput::Function(schema) => assert_eq!(
                         bare(schema).to_string(),
-                        bare(&recorded.1["parameters"]).to_string(),
+                        recorded_parameters(&recorded.1).to_string(),
                         "{id} {} {name}",
                         tool.name
                     ),
@@ -266,7 +315,11 @@ fn properties_are_described_from_compact_on() {
     for harness in ALL {
         for tool in harness.begin(&context(Size::Compact)).tools {
             if let ToolInput::Function(schema) = &tool.input {
-                assert!(described(schema) > 0, "{} {}", harness.id(), tool.name);
+                let has_any = schema["properties"]
+                    .as_object()
+                    .is_some_and(|p| !p.is_empty());
+                let is_described = described(schema) > 0;
+                assert_eq!(is_described, has_any, "{} {}", harness.id(), tool.name);
             }
         }
         for tool in harness.begin(&context(Size::Tiny)).tools {
@@ -485,14 +538,21 @@ fn every_answer_fits_its_room() {
                 let text = items[0].text();
                 assert!(text.len() <= room, "{} {}", harness.id(), text.len());
                 match outcome {
-                    Outcome::Refused { reason } => assert!(text.starts_with(reason)),
-                    Outcome::Skipped(why) => assert!(text.starts_with(why)),
+                    Outcome::Refused { reason } => assert!(text.contains(reason)),
+                    Outcome::Skipped(why) => assert!(text.contains(why)),
                     Outcome::Interrupted => assert!(text.contains("interrupted")),
                     _ if room >= 2_000 => {
+                        // Where all of it is shown, nothing has to be looked up.
+                        let is_whole = (1..=2999)
+                            .all(|n| n == 1500 || text.contains(&format!("number {n}\n")));
                         for part in [
                             "line number 3000",
                             "error: the middle broke",
-                            "/home/ada/x/outputs/1.txt",
+                            if is_whole {
+                                ""
+                            } else {
+                                "/home/ada/x/outputs/1.txt"
+                            },
                             "The call was repaired.",
                         ] {
                             assert!(text.contains(part), "{} {room} {part}", harness.id());

@@ -93,7 +93,7 @@ fn no_request_is_above_the_window_and_the_task_is_in_each() {
 #[test]
 fn garbled_calls_are_answered() {
     use serde_json::json;
-    for harness in ["native", "qwen-code", "minimal"] {
+    for harness in ["native", "qwen-code", "minimal", "opencode", "pi"] {
         let nonsense = [
             json!({}),
             json!("{\"path\": "),

@@ -21,11 +21,7 @@ fn the_habit_tracker_is_fixed_in_every_harness_on_every_wire() {
                 read("habits.py").with_text("I will look at the code first."),
                 edit("habits.py", WRONG, RIGHT),
                 run("python3 test_habits.py"),
-                if harness == "mini-swe-agent" {
-                    run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text("Fixed.")
-                } else {
-                    say("Fixed.")
-                },
+                finish(harness, "Fixed."),
             ];
             let run = Agent::new()
                 .harness(harness)

@@ -3,6 +3,7 @@
 mod support;
 
 use open_interpreter::harnesses::{self, Harness};
+use open_interpreter::model::{CallKind, ToolCall};
 use open_interpreter::tools::action::{
     Action, Base, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus, Unique, WriteRule,
 };
@@ -19,7 +20,9 @@ fn harness(id: &str) -> &'static dyn Harness {
 
 /// The harness's own call for an action; where it has no such tool, a command that does the same.
 fn act(id: &str, action: Action) -> Step {
-    if let Some((name, arguments)) = harness(id).write(&action) {
+    if let Some((name, arguments)) = harness(id).write(&action)
+        && !harness(id).reads_text()
+    {
         return call(name, arguments);
     }
     match action {
@@ -52,6 +55,28 @@ fn replace(old: &str, new: &str) -> Action {
         read_first: true,
         may_create: false,
     }
+}
+
+/// The original takes one call a reply and asks anew for several.
+const ONE_CALL: &str = "swe-agent";
+
+/// An edit of this harness replaces every place where the text stands.
+fn replaces_all(id: &str) -> bool {
+    let Some((name, arguments)) = harness(id).write(&replace("a", "b")) else {
+        return false;
+    };
+    let call = ToolCall {
+        id: "call_1".into(),
+        name: name.into(),
+        arguments: arguments.to_string(),
+        kind: CallKind::Function,
+        recovered: false,
+    };
+    let unique = match harness(id).action(&call) {
+        Ok(Action::Edit { unique, .. }) => unique,
+        _ => Unique::Require,
+    };
+    unique == Unique::All
 }
 
 /// Each deed, and words that the request after it must hold.
@@ -149,7 +174,7 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             let mut steps: Vec<Step> = deeds.iter().map(|(_, step, _)| step.clone()).collect();
             // Two calls in one reply, where a reply may hold two.
             let both = act(id, shell("echo one-of-two")).and(act(id, shell("echo two-of-two")));
-            let parallel = !harness(id).reads_text();
+            let parallel = !harness(id).reads_text() && id != ONE_CALL;
             if parallel {
                 steps.push(both);
             }
@@ -157,6 +182,14 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             steps.push(act(id, shell("echo all is well")));
             steps.push(finish(id, "All of it is done."));
             let count = steps.len();
+            let mut edited = CODE.replace("import os", "import sys");
+            if replaces_all(id) {
+                edited = edited.replace("return 1", "return 2");
+            }
+            // These originals take the first of several places.
+            if matches!(id, "native" | "kimi-cli") {
+                edited = edited.replacen("return 1", "return 2", 1);
+            }
             let run = Agent::new()
                 .harness(id)
                 .wire(wire)
@@ -166,7 +199,7 @@ fn every_deed_works_in_every_harness_on_every_wire() {
                 .run("Do it all.")
                 .expect_exit(0)
                 .expect_file("new.txt", "fresh words\n")
-                .expect_file("a.py", &CODE.replace("import os", "import sys"))
+                .expect_file("a.py", &edited)
                 .expect_requests(count);
             for (at, (name, _, words)) in deeds.iter().enumerate() {
                 let told = news(&run, at + 1);
@@ -184,7 +217,7 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             }
             // Both places of the text that stands twice are named by their lines.
             let twice = news(&run, 4);
-            if harness(id).write(&replace("a", "b")).is_some() {
+            if harness(id).write(&replace("a", "b")).is_some() && !replaces_all(id) {
                 assert!(
                     twice.contains('5') && twice.contains('9'),
                     "{id} on {wire}: {twice}"

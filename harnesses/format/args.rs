@@ -3,8 +3,9 @@
 use super::surface;
 use crate::harnesses::CallError;
 use crate::model::ToolCall;
-use crate::tools::action::StepStatus;
+use crate::tools::action::{OnTimeout, Shell, StepStatus};
 use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// The arguments of one call, with what is needed to say what is wrong with them.
 #[derive(Debug)]
@@ -81,6 +82,12 @@ impl<'a> Args<'a> {
         u64::try_from(self.whole(key)?).ok().filter(|n| *n > 0)
     }
 
+    /// The number under `key` as a size, when it is greater than 0.
+    pub fn size(&self, key: &str) -> Option<usize> {
+        let number = self.positive(key)?;
+        Some(usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
     /// The yes or no under `key`.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.map.get(key)?.as_bool()
@@ -135,4 +142,36 @@ pub fn status(name: &str) -> Option<StepStatus> {
         "completed" | "complete" | "done" | "finished" => Some(StepStatus::Completed),
         _ => None,
     }
+}
+
+/// The arguments of a call: those pairs that have a value, in this order.
+pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<Value>)>) -> Value {
+    pairs
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// A value that every call of this kind has.
+pub fn always(value: impl Into<Value>) -> Option<Value> {
+    Some(value.into())
+}
+
+/// A value that a call leaves out where it is the usual one.
+pub fn unless<T: PartialEq + Into<Value>>(usual: T, value: T) -> Option<Value> {
+    (value != usual).then(|| value.into())
+}
+
+/// The time after which a command is killed. The time after which one goes on in the background is
+/// no timeout.
+pub fn timeout(shell: &Shell) -> Option<Duration> {
+    shell
+        .time_limit
+        .filter(|_| shell.on_timeout == OnTimeout::Kill)
+}
+
+/// A number of milliseconds for a call.
+pub fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

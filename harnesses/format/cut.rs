@@ -56,6 +56,18 @@ impl Cut {
         text
     }
 
+    /// Advice, head, what is left out, and tail, each in a tag of its own: `{tag}_head` and
+    /// `{tag}_tail` for the two ends.
+    pub fn tagged(&self, tag: &str, advice: &str) -> String {
+        format!(
+            "<warning>\n{advice}\n</warning>\n<{tag}_head>\n{}</{tag}_head>\n<elided_chars>\n{} characters elided\n{}</elided_chars>\n<{tag}_tail>\n{}</{tag}_tail>",
+            self.head,
+            self.omitted_bytes,
+            self.errors_block(),
+            self.tail
+        )
+    }
+
     /// The error-like lines under a line that names them; empty when there are none.
     pub fn errors_block(&self) -> String {
         if self.errors.is_empty() {

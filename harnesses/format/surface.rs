@@ -77,6 +77,17 @@ pub fn start(json: &str, grammar: &str, never: &[(&str, &str)], cx: &Context) ->
     }
 }
 
+/// Leaves only the tools of these names, in this order; the others are left out for the reason `why`.
+pub fn keep_only(start: &mut Start, names: &[&str], why: &str) {
+    let (mut kept, gone): (Vec<ToolSpec>, Vec<ToolSpec>) = std::mem::take(&mut start.tools)
+        .into_iter()
+        .partition(|tool| names.contains(&tool.name.as_str()));
+    kept.sort_by_key(|tool| names.iter().position(|name| *name == tool.name));
+    start.tools = kept;
+    let gone = gone.into_iter().map(|tool| (tool.name, why.to_owned()));
+    start.left_out.extend(gone);
+}
+
 fn spec(entry: Entry, grammar: &str, cx: &Context) -> ToolSpec {
     {
         let words = entry
@@ -123,6 +134,11 @@ pub fn expected(json: &str, tool: &str) -> String {
         .find(|entry| entry.name == tool)
         .and_then(|entry| entry.parameters)
         .map_or_else(|| "free text".into(), |schema| arguments::expected(&schema))
+}
+
+/// True when this surface has a tool of that name.
+pub fn has(json: &str, name: &str) -> bool {
+    entries(json).iter().any(|entry| entry.name == name)
 }
 
 /// The error for a tool that this surface does not have.

@@ -135,6 +135,17 @@ pub fn only_finishes(command: &str) -> Option<String> {
     (!rest.contains(special)).then(|| rest.trim_start_matches([':', ' ']).trim().to_owned())
 }
 
+/// The command that only prints the final word and these words; `None` when a shell would change
+/// them.
+pub fn finish(words: &str) -> Option<String> {
+    let command = match words.trim() {
+        "" => format!("echo {DONE_TOKEN}"),
+        words => format!("echo \"{DONE_TOKEN}: {words}\""),
+    };
+    let again = only_finishes(&command)?;
+    (again == words.trim()).then_some(command)
+}
+
 /// All fenced blocks, and the text outside them. A fence inside an open here-document belongs to
 /// the document, unless that document never ends.
 fn blocks(reply: &str) -> (Vec<Block>, String) {

@@ -4,13 +4,16 @@
 mod actions;
 mod results;
 
-use super::format::{documents, planning, prompt, user_parts};
+use super::format::args::{always, object};
+use super::format::{documents, job_ended, planning, prompt, sed_suffix, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
 use crate::model::{Finish, Part, Reply, ToolCall};
 use crate::tools::action::{Action, Outcome, Shell, ShellKind};
+use crate::words::quote;
 use actions::Found;
+use serde_json::Value;
 use std::time::Duration;
 
 /// The harness for models that cannot call tools, and for small coder models.
@@ -126,6 +129,19 @@ impl Harness for MiniSweAgent {
         })
     }
 
+    /// A command block: its label, and the command.
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        let command = match action {
+            Action::Shell(shell) if !shell.background => match &shell.dir {
+                None => shell.command.clone(),
+                Some(dir) => format!("cd {} && {}", quote(dir), shell.command),
+            },
+            Action::Finish { text } => actions::finish(text)?,
+            _ => return None,
+        };
+        Some((FENCE, object([("command", always(command))])))
+    }
+
     fn result(&self, done: &Done, room: usize) -> Item {
         results::item(done, room)
     }
@@ -146,10 +162,7 @@ impl Harness for MiniSweAgent {
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => format!("The background command `{command}` ended with code {code}."),
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -171,13 +184,7 @@ impl Harness for MiniSweAgent {
 /// What follows the task in the first message. The original has no place for AGENTS.md; here it
 /// stands at the end.
 fn instance(cx: &Context) -> String {
-    // BSD sed wants a suffix for its backup file, even an empty one.
-    let sed_suffix = if cx.os.starts_with("macOS") {
-        " ''"
-    } else {
-        ""
-    };
-    let mut text = prompt(INSTANCE, cx, &[], &[("sed_suffix", sed_suffix)]);
+    let mut text = prompt(INSTANCE, cx, &[], &[("sed_suffix", sed_suffix(cx))]);
     for document in documents(&cx.instructions) {
         text.push_str(&format!(
             "\n\n## Instructions from {}\n\n{}",

@@ -87,12 +87,12 @@ fn observation(out: &ShellOut, room: usize) -> String {
         },
     );
     format!(
-        "{}<warning>\nThe output was too long to show. {advice}\n</warning>\n<output_head>\n{}</output_head>\n<elided_chars>\n{} characters elided\n{}</elided_chars>\n<output_tail>\n{}</output_tail>",
+        "{}{}",
         head(exception.as_deref(), code),
-        cut.head,
-        cut.omitted_bytes,
-        cut.errors_block(),
-        cut.tail
+        cut.tagged(
+            "output",
+            &format!("The output was too long to show. {advice}")
+        )
     )
 }
 

@@ -197,6 +197,33 @@ fn the_first_message_is_in_order() {
     assert!(text.contains("sed -i '' 's/"));
 }
 
+/// Recorded runs: every reply is one command.
+#[test]
+fn recorded_commands_are_understood() {
+    let file: serde_json::Value = serde_json::from_str(include_str!(
+        "../../tests/fixtures/trajectories/mini-swe-agent.json"
+    ))
+    .expect("the fixture is JSON");
+    let mut understood = 0;
+    for run in file["runs"].as_array().expect("runs") {
+        let fence = run["fence"].as_str().expect("a label");
+        for command in run["commands"].as_array().expect("commands") {
+            let command = command.as_str().expect("a text");
+            let Step::Act(actions) = read(&format!("I go on.\n\n```{fence}\n{command}\n```"))
+            else {
+                panic!("{command}")
+            };
+            match actions.as_slice() {
+                [Ok(Action::Shell(shell))] => assert_eq!(shell.command, command),
+                [Ok(Action::Finish { .. })] => assert_eq!(command, format!("echo {DONE_TOKEN}")),
+                other => panic!("{command}: {other:?}"),
+            }
+            understood += 1;
+        }
+    }
+    assert_eq!(understood, 12);
+}
+
 /// A second block ends the reply after the first command; a first block alone does not.
 #[test]
 fn the_first_of_several_commands_ends_the_reply() {
@@ -224,4 +251,40 @@ fn the_first_of_several_commands_ends_the_reply() {
     );
     let document = "```bash\ncat > a.md <<'EOF'\n```\ncode\n```\nEOF\n```\n";
     assert_eq!(MiniSweAgent.enough(document), None);
+}
+
+/// An action is written as the block that asks for it.
+#[test]
+fn blocks_return_to_themselves() {
+    let again = |action: &Action| {
+        let (label, arguments) = MiniSweAgent.write(action).expect("a block");
+        let command = arguments["command"].as_str().expect("a command");
+        match read(&format!("```{label}\n{command}\n```")) {
+            Step::Act(mut actions) => actions.pop().expect("an action"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let Step::Act(actions) = read("```mswea_bash_command\nmake && ls\n```") else {
+        panic!()
+    };
+    let [Ok(make)] = actions.as_slice() else {
+        panic!()
+    };
+    assert_eq!(again(make).as_ref(), Ok(make));
+    for text in ["", "Fixed it."] {
+        let finish = Action::Finish { text: text.into() };
+        assert_eq!(again(&finish), Ok(finish));
+    }
+    let quoting = Action::Finish {
+        text: "say \"hi\"".into(),
+    };
+    assert_eq!(MiniSweAgent.write(&quoting), None);
+    let elsewhere = Shell {
+        dir: Some("my web".into()),
+        ..Shell::new("ls", TIME_LIMIT)
+    };
+    let (_, arguments) = MiniSweAgent
+        .write(&Action::Shell(elsewhere))
+        .expect("a block");
+    assert_eq!(arguments["command"], "cd 'my web' && ls");
 }

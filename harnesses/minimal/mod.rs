@@ -2,13 +2,13 @@
 
 mod results;
 
-use super::format::args::{Args, whole};
-use super::format::{documents, planning, prompt, surface};
+use super::format::args::{Args, always, object, timeout, unless};
+use super::format::editor::Editor;
+use super::format::{documents, job_ended, planning, prompt, surface};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{
-    Action, Base, OnTimeout, Pass, Read, Replace, Shell, ShellKind, Unique, WriteRule,
-};
+use crate::tools::action::{Action, OnTimeout, Shell, ShellKind};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The harness for models that call tools but were trained in no agent that we know.
@@ -19,8 +19,11 @@ const TOOLS: &str = include_str!("tools.json");
 
 /// Seconds of a command by default, and at most.
 const TIMEOUT: (u64, u64) = (120, 300);
-/// Most bytes of one view; the room of the session is usually less.
-const VIEW_BYTES: usize = 64 * 1024;
+const EDITOR: Editor = Editor {
+    view_bytes: 64 * 1024,
+    lists: false,
+    deletes: false,
+};
 
 impl Harness for Minimal {
     fn id(&self) -> &'static str {
@@ -50,14 +53,13 @@ impl Harness for Minimal {
         results::item(done, room)
     }
 
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        write(action)
+    }
+
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
-            Notice::JobEnded { command, code, .. } => match code {
-                Some(code) => {
-                    format!("The background command `{command}` ended with exit code {code}.")
-                }
-                None => format!("The background command `{command}` was stopped."),
-            },
+            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -83,7 +85,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
     let args = Args::of(call, TOOLS)?;
     match call.name.as_str() {
         "bash" => bash(&args),
-        "str_replace_editor" => editor(&args),
+        "str_replace_editor" => EDITOR.action(&args),
         name => Err(surface::unknown(TOOLS, name)),
     }
 }
@@ -98,67 +100,19 @@ fn bash(args: &Args) -> Result<Action, CallError> {
     }))
 }
 
-fn editor(args: &Args) -> Result<Action, CallError> {
-    let path = args.need_filled("path")?;
-    match args.need("command")?.as_str() {
-        "view" => {
-            let (first, lines) = view_range(args)?;
-            Ok(Action::Read(Read {
-                first,
-                ..Read::new(path, lines, VIEW_BYTES)
-            }))
+/// The call of an action; `None`: this surface has none.
+fn write(action: &Action) -> Option<(&'static str, Value)> {
+    match action {
+        Action::Shell(shell) if !shell.background && shell.dir.is_none() => {
+            let limit = timeout(shell).map(|limit| limit.as_secs());
+            let arguments = object([
+                ("command", always(shell.command.as_str())),
+                ("timeout", limit.and_then(|limit| unless(TIMEOUT.0, limit))),
+            ]);
+            Some(("bash", arguments))
         }
-        "create" => Ok(Action::Write {
-            path,
-            content: args.need("file_text")?,
-            rule: WriteRule {
-                read_first: false,
-                must_be_new: true,
-                append: false,
-            },
-        }),
-        "str_replace" => Ok(Action::Edit {
-            path,
-            edits: vec![Replace {
-                old: args.need("old_str")?,
-                new: args.need("new_str")?,
-            }],
-            base: Base::Original,
-            unique: Unique::Require,
-            passes: Pass::ALL.to_vec(),
-            read_first: false,
-            may_create: false,
-        }),
-        "insert" => Ok(Action::Insert {
-            path,
-            after: args
-                .whole("insert_line")
-                .and_then(|line| usize::try_from(line).ok())
-                .ok_or_else(|| {
-                    args.wrong("\"insert_line\" must be a line number, 0 for the top")
-                })?,
-            text: args.need("new_str")?,
-        }),
-        "undo_edit" => Ok(Action::UndoEdit { path }),
-        other => Err(args.wrong(format!(
-            "\"command\" is \"{other}\" but must be view, create, str_replace, insert or undo_edit"
-        ))),
+        other => Some(("str_replace_editor", EDITOR.write(other)?)),
     }
-}
-
-/// First line and number of lines. One number reads to the end, and so does a last line of -1.
-fn view_range(args: &Args) -> Result<(usize, Option<usize>), CallError> {
-    let range: Vec<i64> = args.list("view_range").iter().filter_map(whole).collect();
-    let first = range.first().copied().unwrap_or(1).max(1);
-    let last = range.get(1).copied().filter(|last| *last != -1);
-    if last.is_some_and(|last| last < first) {
-        return Err(args.wrong("\"view_range\" must be [first, last] with last not before first"));
-    }
-    let size = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
-    Ok((
-        size(first),
-        last.map(|last| size(last - first).saturating_add(1)),
-    ))
 }
 
 #[cfg(test)]

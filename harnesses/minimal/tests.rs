@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::harnesses::Size;
-use crate::harnesses::tests::{call, context, instructions, read, shell_out, tell};
+use crate::harnesses::tests::{call, calls_return, context, instructions, read, shell_out, tell};
 use crate::tools::action::{
-    ChangeKind, FileChange, Outcome, Read, ReadOut, ShellStatus, ToolError,
+    ChangeKind, FileChange, Outcome, Pass, Read, ReadOut, ShellStatus, ToolError, Unique, WriteRule,
 };
 use serde_json::json;
 
@@ -194,4 +194,26 @@ fn instructions_are_user_messages() {
             Item::user("Instructions from AGENTS.md:\n\nUse tabs.\n"),
         ]
     );
+}
+
+/// Every call has an action, and every action its call.
+#[test]
+fn calls_return_to_themselves() {
+    let calls = [
+        bash(),
+        call("bash", json!({"command": "make", "timeout": 5})),
+        edit(json!({"command": "view", "path": "a"})),
+        edit(json!({"command": "view", "path": "a", "view_range": [5, 9]})),
+        edit(json!({"command": "view", "path": "a", "view_range": [5]})),
+        edit(json!({"command": "create", "path": "a", "file_text": "x\n"})),
+        edit(json!({"command": "str_replace", "path": "a", "old_str": "x", "new_str": ""})),
+        edit(json!({"command": "insert", "path": "a", "insert_line": 0, "new_str": "x"})),
+        edit(json!({"command": "undo_edit", "path": "a"})),
+    ];
+    calls_return(&Minimal, "qwen3", &calls, &[]);
+    let elsewhere = Shell {
+        dir: Some("web".into()),
+        ..Shell::new("make", Duration::from_secs(9))
+    };
+    assert_eq!(Minimal.write(&Action::Shell(elsewhere)), None);
 }

@@ -2,12 +2,14 @@
 
 mod opening;
 mod results;
+mod write;
 
 use super::format::args::{self, Args};
-use super::format::{planning, prompt, surface};
+use super::format::{ask, planning, prompt, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State};
 use crate::model::{CallKind, Part, ToolCall};
 use crate::tools::action::{Action, Escalation, OnTimeout, PatchForm, PlanStep, Shell, ShellKind};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The harness for GPT models.
@@ -28,12 +30,11 @@ const INTERRUPT: &str = "\u{3}";
 const HAND_OVER: &str = "The context is nearly full and another model will take over. Do not call a tool now. Write the notes that it needs, in plain text and at most {words} words: where the work stands and what was decided, what the user wants to be kept to, which files, commands and results matter, and what is left to do, step by step.";
 
 const LEFT_OUT: &[(&str, &str)] = &[
-    (
-        "request_user_input",
-        "questions to the user are asked in the answer instead",
-    ),
     ("shell_command", "exec_command takes its place"),
-    ("multi_agent_v1", "no subagents yet"),
+    (
+        "multi_agent_v1",
+        "its agents run side by side and are sent to and waited for; a nested agent here is waited for at once",
+    ),
     ("get_goal", "no goals yet"),
     ("create_goal", "no goals yet"),
     ("update_goal", "no goals yet"),
@@ -83,6 +84,10 @@ impl Harness for Native {
         results::item(done, room)
     }
 
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        write::call(action)
+    }
+
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
         let text = match notice {
             Notice::JobEnded {
@@ -118,6 +123,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         "exec_command" => exec_command(&args),
         "write_stdin" => write_stdin(&args),
         "update_plan" => update_plan(&args),
+        "request_user_input" => ask::read(&args),
         "apply_patch" => Ok(patch(args.need_filled("input")?)),
         "view_image" => Ok(Action::ViewImage {
             path: args.need_filled("path")?,

@@ -52,6 +52,7 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         Outcome::Shell(out) => command(done, out, room),
         Outcome::Changed(changes) => patched(changes),
         Outcome::Planned => "Plan updated".into(),
+        Outcome::Answered(answers) => answered(action, answers),
         Outcome::Failed(error) if is_patch => patch_failed(error),
         Outcome::Refused { reason } if is_patch => format!("patch rejected: {reason}"),
         Outcome::Failed(error) => {
@@ -60,6 +61,23 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         }
         other => not_done(other).unwrap_or_else(|| "Done.".into()),
     }
+}
+
+/// The answers by the ids of their questions, as JSON.
+fn answered(action: &Action, answers: &[Vec<String>]) -> String {
+    let Action::Ask { questions } = action else {
+        return String::new();
+    };
+    let by_id: serde_json::Map<String, serde_json::Value> = questions
+        .iter()
+        .zip(answers)
+        .enumerate()
+        .map(|(at, (asked, answer))| {
+            let id = asked.id.clone().unwrap_or_else(|| (at + 1).to_string());
+            (id, serde_json::json!({"answers": answer}))
+        })
+        .collect();
+    serde_json::json!({"answers": by_id}).to_string()
 }
 
 fn command(done: &Done, out: &ShellOut, room: usize) -> String {

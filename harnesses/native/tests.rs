@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::harnesses::tests::{
-    call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
+    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::harnesses::{Size, State};
 use crate::tools::action::{ChangeKind, FileChange, Outcome, PatchForm, ShellStatus, ToolError};
@@ -280,4 +280,66 @@ fn the_opening_is_in_order() {
         panic!()
     };
     assert!(text.contains("Do not send `sandbox_permissions`"));
+}
+
+/// Every call has an action, and every action its call.
+#[test]
+fn calls_return_to_themselves() {
+    let calls = [
+        exec(),
+        call(
+            "exec_command",
+            json!({"cmd": "npm i", "workdir": "web", "shell": "zsh", "login": false, "tty": true,
+                "yield_time_ms": 900, "sandbox_permissions": "require_escalated",
+                "justification": "May I install?", "prefix_rule": ["npm", "i"]}),
+        ),
+        call("write_stdin", json!({"session_id": 7})),
+        call(
+            "write_stdin",
+            json!({"session_id": 7, "chars": "y\n", "yield_time_ms": 900}),
+        ),
+        call("write_stdin", json!({"session_id": 7, "chars": "\u{3}"})),
+        call(
+            "update_plan",
+            json!({"plan": [{"step": "look", "status": "completed"}], "explanation": "why"}),
+        ),
+        question(),
+        call("apply_patch", json!({"input": "*** Begin Patch"})),
+        call("view_image", json!({"path": "a.png"})),
+    ];
+    calls_return(&Native, "gpt-5.5", &calls, &[]);
+    // What another agent ran to the end says nothing here about its shell and its limit.
+    let make = Shell::new("make", Duration::from_secs(120));
+    assert_eq!(
+        Native.write(&Action::Shell(make)),
+        Some(("exec_command", json!({"cmd": "make"})))
+    );
+}
+
+fn question() -> ToolCall {
+    call(
+        "request_user_input",
+        json!({"questions": [{"header": "Database", "id": "db", "question": "Which one?",
+            "options": [{"label": "SQLite", "description": "a file"}]}]}),
+    )
+}
+
+/// request_user_input: only where a person is; the answers by their ids.
+#[test]
+fn questions_are_told() {
+    let answers = Outcome::Answered(vec![vec!["SQLite".into()]]);
+    assert_eq!(
+        tell(&Native, question(), answers),
+        (
+            "{\"answers\":{\"db\":{\"answers\":[\"SQLite\"]}}}".to_owned(),
+            false
+        )
+    );
+    let alone = Native.begin(&context(Size::Full));
+    assert!(
+        alone
+            .left_out
+            .iter()
+            .any(|(name, _)| name == "request_user_input")
+    );
 }

@@ -2,14 +2,16 @@
 
 mod opening;
 mod results;
+mod write;
 
 use super::format::args::{self, Args};
-use super::format::{planning, surface};
+use super::format::{ask, job_id, job_number, planning, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{
-    Action, Base, Grep, Pass, PlanStep, Read, Replace, Shell, Unique, WriteRule,
+    Action, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, Unique, WriteRule,
 };
+use serde_json::Value;
 use std::time::Duration;
 
 /// The harness for Qwen models.
@@ -40,21 +42,31 @@ const SNAPSHOT: &str = "The conversation is about to be cut, and only what you w
 <current_plan>the steps, each done, in progress or to do</current_plan>
 </state_snapshot>";
 
+/// The roles of `agent`.
+const GENERAL: &str = "general-purpose";
+const EXPLORE: &str = "Explore";
+/// What an agent of the role `Explore` has, in the order of the original.
+const EXPLORE_TOOLS: [&str; 6] = [
+    "read_file",
+    "grep_search",
+    "glob",
+    "run_shell_command",
+    "list_directory",
+    "todo_write",
+];
+
 const LEFT_OUT: &[(&str, &str)] = &[
     ("tool_search", "all tools are always shown"),
-    ("agent", "no subagents yet"),
-    ("send_message", "no subagents yet"),
+    (
+        "send_message",
+        "an agent that was started is waited for, so nothing can be sent to it",
+    ),
     ("skill", "no skills yet"),
     ("web_fetch", "needs the network"),
     (
         "monitor",
         "background commands and their output files take its place",
     ),
-    (
-        "ask_user_question",
-        "questions to the user are asked in the answer instead",
-    ),
-    ("exit_plan_mode", "no plan mode yet"),
 ];
 
 impl Harness for QwenCode {
@@ -80,6 +92,18 @@ impl Harness for QwenCode {
 
     fn result(&self, done: &Done, room: usize) -> Item {
         results::item(done, room)
+    }
+
+    fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
+        write::call(action)
+    }
+
+    fn child(&self, role: &str, cx: &Context) -> Start {
+        let mut start = self.begin(cx);
+        if role == EXPLORE {
+            surface::keep_only(&mut start, &EXPLORE_TOOLS, "an Explore agent only looks");
+        }
+        start
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
@@ -119,14 +143,11 @@ fn reminder(text: &str) -> String {
 
 /// The id of a background command, and the number behind it.
 fn task_id(id: u32) -> String {
-    format!("bg_{id:08x}")
+    job_id("bg", id)
 }
 
 fn task_number(id: &str) -> Option<u32> {
-    match id.trim().strip_prefix("bg_") {
-        Some(hex) => u32::from_str_radix(hex, 16).ok(),
-        None => id.trim().parse().ok(),
-    }
+    job_number("bg", id)
 }
 
 fn action(call: &ToolCall) -> Result<Action, CallError> {
@@ -147,16 +168,16 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             respect_ignore: args
                 .value("file_filtering_options")
                 .and_then(|options| options.get("respect_git_ignore"))
-                .and_then(serde_json::Value::as_bool)
+                .and_then(Value::as_bool)
                 .unwrap_or(true),
             limit: ENTRIES,
         }),
         "read_file" => Ok(Action::Read(Read {
             // Counted from 0 in the call, from 1 in the action.
-            first: size(args.positive("offset")).unwrap_or(0).saturating_add(1),
+            first: args.size("offset").unwrap_or(0).saturating_add(1),
             ..Read::new(
                 args.need_filled("file_path")?,
-                size(args.positive("limit"))
+                args.size("limit")
                     .or(Some(READ_LINES))
                     .map(|n| n.min(READ_LINES)),
                 READ_BYTES,
@@ -168,7 +189,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             ignore_case: true,
             ..Grep::new(
                 args.need_filled("pattern")?,
-                size(args.positive("limit")).unwrap_or(MATCHES).min(MATCHES),
+                args.size("limit").unwrap_or(MATCHES).min(MATCHES),
             )
         })),
         "glob" => Ok(Action::Glob {
@@ -202,13 +223,15 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             },
         }),
         "run_shell_command" => shell(&args),
+        "agent" => agent(&args),
+        "ask_user_question" => ask::read(&args),
+        "exit_plan_mode" => Ok(Action::Mode {
+            planning: false,
+            plan: args.need_filled("plan")?,
+        }),
         "todo_write" => todos(&args),
         name => Err(surface::unknown(TOOLS, name)),
     }
-}
-
-fn size(number: Option<u64>) -> Option<usize> {
-    number.map(|n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 fn shell(args: &Args) -> Result<Action, CallError> {
@@ -226,6 +249,23 @@ fn shell(args: &Args) -> Result<Action, CallError> {
         time_limit: (!background).then_some(Duration::from_millis(ms)),
         background,
         ..Shell::new(command, Duration::from_millis(ms))
+    }))
+}
+
+fn agent(args: &Args) -> Result<Action, CallError> {
+    let role = args
+        .filled("subagent_type")
+        .unwrap_or_else(|| GENERAL.into());
+    if ![GENERAL, EXPLORE].contains(&role.as_str()) {
+        return Err(CallError::Refused(format!(
+            "There is no agent \"{role}\" here. Use {GENERAL}, or {EXPLORE} for a search."
+        )));
+    }
+    Ok(Action::Delegate(Delegate {
+        read_only: role == EXPLORE,
+        role,
+        title: args.filled("description").unwrap_or_default(),
+        prompt: args.need_filled("prompt")?,
     }))
 }
 
@@ -253,12 +293,12 @@ fn leading_sleep(command: &str) -> Option<f64> {
 
 fn todos(args: &Args) -> Result<Action, CallError> {
     let wrong = |why: String| Err(args.wrong(why));
-    if !args.value("todos").is_some_and(serde_json::Value::is_array) {
+    if !args.value("todos").is_some_and(Value::is_array) {
         return wrong("\"todos\" must be a list".into());
     }
     let mut steps = Vec::new();
     for (at, entry) in args.list("todos").iter().enumerate() {
-        let text = |key: &str| entry.get(key).and_then(serde_json::Value::as_str);
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let Some(content) = text("content").filter(|content| !content.trim().is_empty()) else {
             return wrong(format!("todo {} has no \"content\"", at + 1));
         };

@@ -34,14 +34,6 @@ pub fn system(cx: &Context) -> String {
 }
 
 fn core_prompt(cx: &Context) -> String {
-    let mut words = vec![match cx.sandbox.mode.as_str() {
-        "read-only" => "read_only",
-        "workspace-write" => "workspace_write",
-        _ => "no_sandbox",
-    }];
-    if !cx.sandbox.network {
-        words.push("network_off");
-    }
     let notation = Notation::of(&cx.model);
     let file = cx.cwd.join("src").join("cart.py").display().to_string();
     let read = notation.call("read_file", &[("file_path", &file)]);
@@ -57,7 +49,7 @@ fn core_prompt(cx: &Context) -> String {
     prompt(
         SYSTEM,
         cx,
-        &words,
+        &[],
         &[
             ("example_read", &read),
             ("example_edit", &edit),

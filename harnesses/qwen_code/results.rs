@@ -4,12 +4,12 @@ use super::{TOOLS, reminder, task_id};
 use crate::harnesses::format::args::Args;
 use crate::harnesses::format::cut::{Limit, allowance, cut};
 use crate::harnesses::format::{
-    answer, answer_parts, changed_files, clip, matched_by, not_done, plain,
+    answer, answer_parts, ask, changed_files, clip, matched_by, not_done, plain,
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome, PlanStep, ReadOut,
-    Shell, ShellOut, ShellStatus, ToolError,
+    Action, ChangeKind, DelegateOut, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome,
+    PlanStep, ReadOut, Shell, ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
@@ -67,6 +67,11 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         }
         (Action::Shell(shell), Outcome::Shell(out)) => command(shell, out, room),
         (Action::Plan { steps, .. }, Outcome::Planned) => planned(steps),
+        (_, Outcome::Delegated(out)) => delegated(done, out),
+        (Action::Ask { questions }, Outcome::Answered(answers)) => ask::answers(questions, answers),
+        (_, Outcome::ModeSet) => {
+            "The user agreed to the plan. Begin with it; put its steps into the todo list.".into()
+        }
         (_, Outcome::Failed(error)) => failed(action, error),
         (_, other) => not_done(other).unwrap_or_else(|| "Done.".into()),
     }
@@ -377,6 +382,26 @@ fn planned(steps: &[PlanStep]) -> String {
             serde_json::Value::Array(list)
         ))
     )
+}
+
+/// The report as it is.
+fn delegated(done: &Done, out: &DelegateOut) -> String {
+    let mut text = match out.text.trim() {
+        "" => "(The agent wrote no report. Look at what it did yourself.)".to_owned(),
+        text => text.to_owned(),
+    };
+    if let Some(why) = &out.failure {
+        let _ = write!(text, "\n\nThe agent ended early: {why}");
+    }
+    let background = done
+        .call
+        .as_ref()
+        .and_then(|call| Args::of(call, TOOLS).ok())
+        .and_then(|args| args.flag("run_in_background"));
+    if background == Some(true) {
+        text.push_str("\n\nrun_in_background has no effect: the agent was waited for, and this is its report.");
+    }
+    text
 }
 
 fn failed(action: &Action, error: &ToolError) -> String {

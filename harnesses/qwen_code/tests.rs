@@ -3,12 +3,13 @@
 use super::opening::Notation;
 use super::*;
 use crate::harnesses::tests::{
-    call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
+    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::harnesses::{Instructions, Size};
 use crate::tools::action::{
-    ChangeKind, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut, ListOut, Outcome, Output,
-    PatchForm, Read, ReadOut, ShellOut, ShellStatus, StepStatus, ToolError,
+    AskedQuestion, ChangeKind, DelegateOut, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut,
+    ListOut, Outcome, Output, PatchForm, Read, ReadOut, ShellOut, ShellStatus, StepStatus,
+    ToolError,
 };
 use serde_json::json;
 
@@ -356,6 +357,7 @@ fn background_commands_are_told() {
     let outcome = Outcome::Shell(ShellOut {
         command: "serve".into(),
         dir: "/w".into(),
+        job: None,
         output: Output {
             text: String::new(),
             bytes: 0,
@@ -530,5 +532,145 @@ fn notices_are_reminders() {
         [Item::user(
             "<system-reminder>\nThe background command bg_00000002 (`serve`) ended with exit code 1.\n</system-reminder>"
         )]
+    );
+}
+
+/// Every call has an action, and every action its call.
+#[test]
+fn calls_return_to_themselves() {
+    let calls = [
+        call("task_stop", json!({"task_id": "bg_0000001a"})),
+        call("list_directory", json!({"path": "."})),
+        call(
+            "list_directory",
+            json!({"path": "src", "ignore": ["*.pyc"],
+                "file_filtering_options": {"respect_git_ignore": false}}),
+        ),
+        call("read_file", json!({"file_path": "a"})),
+        call(
+            "read_file",
+            json!({"file_path": "a", "offset": 4, "limit": 9}),
+        ),
+        call("grep_search", json!({"pattern": "x"})),
+        call(
+            "grep_search",
+            json!({"pattern": "x", "glob": "*.py", "path": "src", "limit": 3}),
+        ),
+        call("glob", json!({"pattern": "*.py", "path": "src"})),
+        edit(),
+        call(
+            "edit",
+            json!({"file_path": "a", "old_string": "x", "new_string": "", "replace_all": true}),
+        ),
+        call("write_file", json!({"file_path": "a", "content": "x\n"})),
+        run(json!({"command": "make"})),
+        run(json!({"command": "make", "timeout": 9000, "directory": "web"})),
+        run(json!({"command": "serve", "is_background": true})),
+        call(
+            "todo_write",
+            json!({"todos": [{"content": "x", "status": "pending", "id": "a"}]}),
+        ),
+        call(
+            "agent",
+            json!({"description": "d", "prompt": "p", "subagent_type": "Explore"}),
+        ),
+        call("agent", json!({"description": "d", "prompt": "p"})),
+        question(),
+        call("exit_plan_mode", json!({"plan": "First this."})),
+    ];
+    calls_return(&QwenCode, "qwen3", &calls, &[]);
+}
+
+fn question() -> ToolCall {
+    call(
+        "ask_user_question",
+        json!({"questions": [{"question": "Which one?", "header": "Database",
+            "options": [{"label": "SQLite", "description": "a file"},
+                {"label": "Postgres", "description": "a server"}], "multiSelect": true}]}),
+    )
+}
+
+/// ask_user_question and exit_plan_mode: only where a person is.
+#[test]
+fn questions_and_plans_are_told() {
+    assert_eq!(
+        read(&QwenCode, question()),
+        Ok(Action::Ask {
+            questions: vec![AskedQuestion {
+                id: None,
+                header: "Database".into(),
+                question: "Which one?".into(),
+                options: vec![
+                    ("SQLite".into(), "a file".into()),
+                    ("Postgres".into(), "a server".into())
+                ],
+                several: true,
+            }]
+        })
+    );
+    let answers = Outcome::Answered(vec![vec!["SQLite".into(), "in memory".into()]]);
+    assert_eq!(
+        told(question(), answers),
+        "The user answered:\n\n**Database**: SQLite, in memory"
+    );
+    let plan = call("exit_plan_mode", json!({"plan": "First this."}));
+    assert!(told(plan, Outcome::ModeSet).starts_with("The user agreed"));
+    let empty = call("ask_user_question", json!({"questions": []}));
+    assert!(read(&QwenCode, empty).is_err());
+    let alone = QwenCode.begin(&context(Size::Full));
+    for name in ["ask_user_question", "exit_plan_mode"] {
+        assert!(alone.tools.iter().all(|tool| tool.name != name));
+        assert!(alone.left_out.iter().any(|(left, _)| left == name));
+    }
+}
+
+/// agent: the final text of the agent, nothing around it; facts, `subagent_Explore`.
+#[test]
+fn agents_are_told_and_have_their_roles() {
+    let report = |text: &str, failure: Option<&str>| {
+        Outcome::Delegated(DelegateOut {
+            id: 1,
+            text: text.into(),
+            failure: failure.map(str::to_owned),
+            actions: 3,
+            tokens: 900,
+            took: Duration::from_secs(2),
+        })
+    };
+    let agent = |more| {
+        let mut arguments = json!({"description": "d", "prompt": "p"});
+        arguments["run_in_background"] = more;
+        call("agent", arguments)
+    };
+    assert_eq!(
+        told(agent(json!(false)), report("In a.py.", None)),
+        "In a.py."
+    );
+    let text = told(
+        agent(json!(true)),
+        report("In a.py.", Some("It was stopped.")),
+    );
+    assert!(text.starts_with("In a.py.\n\n") && text.contains("It was stopped."));
+    assert!(text.contains("run_in_background has no effect"));
+    let other = json!({"description": "d", "prompt": "p", "subagent_type": "statusline-setup"});
+    let error = read(&QwenCode, call("agent", other)).expect_err("no such agent");
+    assert!(error.to_string().contains("general-purpose"));
+
+    let cx = Context {
+        depth: 1,
+        ..context(Size::Full)
+    };
+    let names = |role| -> Vec<String> {
+        let tools = QwenCode.child(role, &cx).tools;
+        tools.into_iter().map(|tool| tool.name).collect()
+    };
+    assert_eq!(names("Explore"), EXPLORE_TOOLS);
+    let general = names("general-purpose");
+    assert!(general.contains(&"edit".into()) && !general.contains(&"agent".into()));
+    assert!(
+        QwenCode
+            .child("Explore", &cx)
+            .system
+            .contains("your last message")
     );
 }

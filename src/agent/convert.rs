@@ -94,18 +94,26 @@ fn converted(
                 names.clear();
                 let mut reply = reply.clone();
                 let calls = std::mem::take(&mut reply.calls);
+                let alone = calls.len() == 1;
                 for call in calls {
-                    match rewritten(&call, from, (to, start)) {
-                        Some(new) => {
-                            names.push((call.id, new.name.clone()));
-                            reply.calls.push(new);
-                        }
+                    if let Some(new) = rewritten(&call, from, (to, start)) {
+                        names.push((call.id, new.name.clone()));
+                        reply.calls.push(new);
+                        continue;
+                    }
+                    // A harness that acts by text takes one block a reply.
+                    match block(&call, from, to).filter(|_| alone) {
+                        Some(block) => add(&mut reply, &block),
                         None => {
                             count += 1;
-                            add_line(&mut reply, &call);
-                            told.push(call.id);
+                            let arguments = head(&call.arguments, TOLD);
+                            add(
+                                &mut reply,
+                                &format!("[I called {} with {arguments}]", call.name),
+                            );
                         }
                     }
+                    told.push(call.id);
                 }
                 out.push(Item::Assistant(reply), mark);
             }
@@ -158,18 +166,84 @@ fn renamed(result: &ToolResult, names: &[(String, String)]) -> ToolResult {
     result
 }
 
-fn add_line(reply: &mut Assistant, call: &ToolCall) {
+/// The same as a block of the reply's text, for a harness that acts by text.
+fn block(call: &ToolCall, from: &dyn Harness, to: &dyn Harness) -> Option<String> {
+    let action = from.action(call).ok().filter(|_| to.reads_text())?;
+    let (label, arguments) = to.write(&action)?;
+    let command = arguments.get("command")?.as_str()?;
+    Some(format!("```{label}\n{command}\n```"))
+}
+
+fn add(reply: &mut Assistant, line: &str) {
     if !reply.text.is_empty() {
         reply.text.push('\n');
     }
-    let arguments = head(&call.arguments, TOLD);
-    reply
-        .text
-        .push_str(&format!("[I called {} with {arguments}]", call.name));
+    reply.text.push_str(line);
 }
 
 fn result_as_text(result: &ToolResult) -> Item {
     let mut content = vec![Part::text(format!("Result of {}:", result.name))];
     content.extend(result.content.iter().cloned());
     Item::User { content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harnesses::tests::{call, context};
+    use crate::harnesses::{Size, by_id};
+    use serde_json::json;
+
+    /// The reply that holds `calls`, told in another harness, and how many of them became text.
+    fn told(from: &str, to: &str, calls: Vec<ToolCall>) -> (Assistant, usize) {
+        let (from, to) = (by_id(from).unwrap(), by_id(to).unwrap());
+        let cx = context(Size::Full);
+        let (began, start) = (from.begin(&cx), to.begin(&cx));
+        let mut old = Transcript::default();
+        let reply = Assistant {
+            text: "I look.".into(),
+            calls,
+            ..Assistant::default()
+        };
+        old.push(Item::Assistant(reply), Mark::Plain);
+        let (new, count) = converted(&old, (from, &began), (to, &start));
+        match new.items().first() {
+            Some(Item::Assistant(reply)) => (reply.clone(), count),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn make() -> ToolCall {
+        call("run_shell_command", json!({"command": "make"}))
+    }
+
+    #[test]
+    fn a_call_becomes_the_other_harness_s_own() {
+        let (reply, count) = told("qwen-code", "native", vec![make()]);
+        assert_eq!((reply.text.as_str(), count), ("I look.", 0));
+        assert_eq!(reply.calls[0].name, "exec_command");
+        assert_eq!(reply.calls[0].arguments, "{\"cmd\":\"make\"}");
+        // A tool that this model does not have there is told as text.
+        let patch = ToolCall {
+            kind: CallKind::Freeform,
+            arguments: "*** Begin Patch".into(),
+            ..call("apply_patch", json!(null))
+        };
+        let (reply, count) = told("native", "opencode", vec![patch]);
+        assert!(reply.calls.is_empty() && count == 1);
+        assert!(
+            reply
+                .text
+                .ends_with("[I called apply_patch with *** Begin Patch]")
+        );
+    }
+
+    #[test]
+    fn a_harness_that_acts_by_text_gets_a_block() {
+        let (reply, count) = told("qwen-code", "mini-swe-agent", vec![make()]);
+        assert_eq!(reply.text, "I look.\n```mswea_bash_command\nmake\n```");
+        assert_eq!(count, 0);
+        let (reply, count) = told("qwen-code", "mini-swe-agent", vec![make(), make()]);
+        assert!(!reply.text.contains("```") && count == 2);
+    }
 }

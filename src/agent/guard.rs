@@ -9,7 +9,7 @@ pub use calls::{CallGuard, CallVerdict, remark};
 pub use stream::{Cut, StreamGuard};
 
 use crate::model::dialect::announces;
-use crate::tools::action::{Action, Outcome};
+use crate::tools::action::{Action, Outcome, ShellStatus};
 use calls::changed_nothing;
 
 /// Watches whether a turn checks what it does. A small model likes to stop one step too early; it
@@ -36,6 +36,13 @@ impl CheckGuard {
                 }
                 self.last_run_failed = !out.succeeded();
                 self.changed_since_run = writes_only(&shell.command) && out.succeeded();
+            }
+            // One in the background that came to its end by itself.
+            (Action::ShellInput { chars, .. }, _) if chars == "\u{3}" => {}
+            (Action::ShellWait { .. } | Action::ShellInput { .. }, Outcome::Shell(out))
+                if !matches!(out.status, ShellStatus::Running { .. }) =>
+            {
+                self.last_run_failed = !out.succeeded();
             }
             _ => {}
         }
@@ -171,6 +178,7 @@ mod tests {
         Outcome::Shell(ShellOut {
             command: String::new(),
             dir: "/".into(),
+            job: None,
             output: Output {
                 text: text.into(),
                 bytes: text.len() as u64,
@@ -201,6 +209,33 @@ mod tests {
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));
         assert_eq!(guard.nudge("Done.", None, None, false), None);
+    }
+
+    #[test]
+    fn a_command_in_the_background_fails_when_it_ends() {
+        let wait = Action::ShellWait {
+            id: Some(1),
+            wait: Duration::from_secs(1),
+            all: true,
+        };
+        let Outcome::Shell(mut running) = ran("") else {
+            panic!("a command");
+        };
+        running.status = ShellStatus::Running { id: 1, pid: 7 };
+        let mut guard = CheckGuard::default();
+        guard.record(&wait, &ended("1 failed", 1));
+        assert!(guard.has_failed());
+        guard.record(&wait, &Outcome::Shell(running));
+        assert!(guard.has_failed(), "one that runs says nothing of it");
+        guard.record(&wait, &ran("ok"));
+        assert!(!guard.has_failed());
+        let stop = Action::ShellInput {
+            id: 1,
+            chars: "\u{3}".into(),
+            wait: Duration::ZERO,
+        };
+        guard.record(&stop, &ended("", 130));
+        assert!(!guard.has_failed(), "the model ended it");
     }
 
     #[test]

@@ -179,7 +179,7 @@ fn harness(session: &mut Session, id: &str, front: &mut dyn Frontend) -> String 
     let now = session.info().harness.0;
     let row = |harness: &&dyn Harness| {
         let mark = if harness.id() == now { "*" } else { " " };
-        format!("{mark} {:16} {}", harness.id(), harness.about())
+        format!("{mark} {:17} {}", harness.id(), harness.about())
     };
     harnesses::ALL
         .iter()

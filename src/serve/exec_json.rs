@@ -7,7 +7,8 @@ use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionI
 use crate::agent::metrics::{Metrics, seconds};
 use crate::model::{Timing, Usage};
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, Outcome, PlanStep, Shell, ShellStatus, StepStatus,
+    Action, ChangeKind, Delegate, DelegateOut, FileChange, Outcome, PlanStep, Shell, ShellStatus,
+    StepStatus,
 };
 use crate::words::quote;
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ use std::io::Write;
 /// Writes events as lines to `out`.
 pub struct ExecJson<W: Write> {
     out: W,
+    thread: String,
     next_item: u64,
     /// Items of running actions, by the action's number.
     open: HashMap<u64, String>,
@@ -35,6 +37,7 @@ impl<W: Write> ExecJson<W> {
     pub fn new(out: W) -> Self {
         ExecJson {
             out,
+            thread: String::new(),
             next_item: 0,
             open: HashMap::new(),
             plan: None,
@@ -88,6 +91,7 @@ impl<W: Write> ExecJson<W> {
 
     fn session(&mut self, info: &SessionInfo) {
         self.window = info.window.0;
+        self.thread = info.id.clone();
         self.line(&json!({
             "type": "thread.started", "thread_id": info.id, "model": info.model, "provider": info.provider.0,
             "harness": info.harness.0, "harness_size": info.harness.1, "context_window": info.window.0,
@@ -120,14 +124,19 @@ impl<W: Write> ExecJson<W> {
 
     fn started(&mut self, id: u64, action: &Action) {
         // A file change is known only when it is done; its start is written with its end.
-        let Action::Shell(shell) = action else { return };
+        let (kind, fields) = match action {
+            Action::Shell(shell) => (
+                "command_execution",
+                command_fields(shell, "", None, "in_progress"),
+            ),
+            Action::Delegate(part) => (
+                "collab_tool_call",
+                agent_fields(&self.thread, part, None, "in_progress"),
+            ),
+            _ => return,
+        };
         let item = self.new_id();
-        self.item(
-            "item.started",
-            &item,
-            "command_execution",
-            command_fields(shell, "", None, "in_progress"),
-        );
+        self.item("item.started", &item, kind, fields);
         self.open.insert(id, item);
     }
 
@@ -160,6 +169,16 @@ impl<W: Write> ExecJson<W> {
                     "command_execution",
                     command_fields(shell, &text, code, status),
                 );
+            }
+            (Action::Delegate(part), outcome) => {
+                let item = self.open.remove(&id).unwrap_or_else(|| self.new_id());
+                let (out, status) = match outcome {
+                    Outcome::Delegated(out) if out.failure.is_none() => (Some(out), "completed"),
+                    Outcome::Delegated(out) => (Some(out), "failed"),
+                    _ => (None, "failed"),
+                };
+                let fields = agent_fields(&self.thread, part, out, status);
+                self.item("item.completed", &item, "collab_tool_call", fields);
             }
             (_, Outcome::Changed(changes)) => {
                 let item = self.new_id();
@@ -290,6 +309,22 @@ fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) 
     json!({"command": line, "aggregated_output": output, "exit_code": code, "status": status})
 }
 
+/// A nested agent, which is no thread of its own: its name in the list of agents is its number.
+fn agent_fields(thread: &str, part: &Delegate, out: Option<&DelegateOut>, status: &str) -> Value {
+    let name = out.map(|out| format!("agent-{}", out.id));
+    let mut states = serde_json::Map::new();
+    if let (Some(name), Some(out)) = (&name, out) {
+        let (status, message) = match &out.failure {
+            None => ("completed", &out.text),
+            Some(why) => ("errored", why),
+        };
+        states.insert(name.clone(), json!({"status": status, "message": message}));
+    }
+    let names: Vec<String> = name.into_iter().collect();
+    json!({"tool": "spawn_agent", "sender_thread_id": thread, "receiver_thread_ids": names,
+        "prompt": part.prompt, "agents_states": states, "status": status})
+}
+
 fn change_fields(changes: &[FileChange], status: &str) -> Value {
     let mut list: Vec<Value> = changes
         .iter()
@@ -378,11 +413,71 @@ mod tests {
     }
 
     #[test]
+    fn a_nested_agent_is_a_call_of_the_protocol_and_a_look_is_none() {
+        let part = Delegate {
+            role: "explore".into(),
+            title: "look".into(),
+            prompt: "find x".into(),
+            read_only: true,
+        };
+        let out = |failure: Option<&str>| {
+            Outcome::Delegated(DelegateOut {
+                id: 3,
+                text: "x is here".into(),
+                failure: failure.map(String::from),
+                actions: 1,
+                tokens: 10,
+                took: Duration::ZERO,
+            })
+        };
+        let events = |id, action: Action, outcome| {
+            [
+                Event::Started {
+                    id,
+                    action: action.clone(),
+                },
+                Event::Finished {
+                    id,
+                    action,
+                    outcome,
+                    took: Duration::ZERO,
+                },
+            ]
+        };
+        let mut all = Vec::new();
+        all.extend(events(1, Action::Delegate(part.clone()), out(None)));
+        all.extend(events(2, Action::ShellList, Outcome::Jobs(vec![])));
+        all.extend(events(3, Action::PlanRead, Outcome::Plan(vec![])));
+        all.extend(events(
+            4,
+            Action::Delegate(part.clone()),
+            out(Some("no answer")),
+        ));
+        all.extend(events(5, Action::Delegate(part), Outcome::Interrupted));
+        let lines = lines(&all);
+        let item = |n: usize, id: &str, names: Value, states: Value, status: &str| {
+            assert_eq!(
+                lines[n]["item"],
+                json!({"id": id, "type": "collab_tool_call", "tool": "spawn_agent", "sender_thread_id": "",
+                    "receiver_thread_ids": names, "prompt": "find x", "agents_states": states, "status": status})
+            );
+        };
+        item(0, "item_0", json!([]), json!({}), "in_progress");
+        let done = json!({"agent-3": {"status": "completed", "message": "x is here"}});
+        item(1, "item_0", json!(["agent-3"]), done, "completed");
+        let failed = json!({"agent-3": {"status": "errored", "message": "no answer"}});
+        item(3, "item_1", json!(["agent-3"]), failed, "failed");
+        item(5, "item_2", json!([]), json!({}), "failed");
+        assert_eq!(lines.len(), 6);
+    }
+
+    #[test]
     fn a_command_starts_and_completes_under_one_id() {
         let shell = Shell::new("echo 'a'; exit 7", Duration::from_secs(1));
         let out = crate::tools::action::ShellOut {
             command: shell.command.clone(),
             dir: "/".into(),
+            job: None,
             output: crate::tools::action::Output {
                 text: "a\n".into(),
                 bytes: 2,

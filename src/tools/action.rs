@@ -186,15 +186,15 @@ impl Action {
 pub struct Read {
     /// The file.
     pub path: String,
-    /// First line, counted from 1.
+    /// First line, counted from 1; of a folder the first entry.
     pub first: usize,
-    /// `first` counts from the end: 1 is the last line.
+    /// `first` counts from the end: 1 is the last line. Beyond the beginning it is the beginning.
     pub from_end: bool,
-    /// How many lines; `None`: to the end.
+    /// How many lines; `None`: to the end. Of a folder as many entries, or 1,000.
     pub lines: Option<usize>,
     /// The most bytes of text to give back; cut at a line end, or inside a longer line.
     pub max_bytes: usize,
-    /// A folder is listed instead of being an error.
+    /// A folder is listed, with everything in it, instead of being an error.
     pub or_list: bool,
 }
 
@@ -221,7 +221,8 @@ pub struct Grep {
     pub path: Option<String>,
     /// Only files whose name matches this glob.
     pub include: Option<String>,
-    /// Only files of this kind, by ripgrep's names: `rust`, `py`, …
+    /// Only files of this kind, by ripgrep's names: `rust`, `py`, … A file that is named itself is
+    /// searched in any case.
     pub file_type: Option<String>,
     /// Upper and lower case are the same.
     pub ignore_case: bool,
@@ -258,11 +259,12 @@ impl Grep {
 /// What a search gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GrepWant {
-    /// The lines: [`Outcome::Matches`].
+    /// The lines, of a match across lines each: [`Outcome::Matches`].
     Lines,
     /// The files that have a match, newest first: [`Outcome::Found`].
     Files,
-    /// How many matching lines each file has, by path: [`Outcome::Counted`].
+    /// How many matching lines each file has, or matches where one may go over several lines, by
+    /// path: [`Outcome::Counted`].
     Counts,
 }
 

@@ -4,6 +4,7 @@ use super::Workbench;
 use super::action::{ChangeKind, FileChange, Outcome, Pass, Read, ReadOut, ToolError, WriteRule};
 use super::memory::Standing;
 use super::text::{self, LIMIT, Text};
+use crate::cancel::Cancel;
 use crate::sandbox::Lift;
 use crate::sandbox::gate::GateError;
 use std::io;
@@ -18,12 +19,22 @@ pub(super) enum Knows {
     Part,
 }
 
+/// The most entries of a folder that is read like a file, unless the model says how many.
+const LISTED: usize = 1_000;
+
 impl Workbench {
-    pub(super) fn read(&mut self, read: &Read, room: usize) -> Result<Outcome, ToolError> {
+    pub(super) fn read(
+        &mut self,
+        read: &Read,
+        room: usize,
+        cancel: &Cancel,
+    ) -> Result<Outcome, ToolError> {
         let shown = read.path.as_str();
-        let (first, lines) = (read.first, read.lines);
         let max_bytes = read.max_bytes.min(room);
         let path = self.existing(shown)?;
+        if read.or_list && path.is_dir() {
+            return self.list_part(read, cancel);
+        }
         let bytes = self
             .load(&path, shown, LIMIT)?
             .ok_or_else(|| self.missing(shown))?;
@@ -31,7 +42,11 @@ impl Workbench {
         if text::is_binary(&bytes) {
             return Err(binary());
         }
-        let window = Window::of(&bytes, first.max(1), lines, max_bytes);
+        let first = match read.from_end {
+            true => lines_of(&bytes).saturating_sub(read.first.max(1)) + 1,
+            false => read.first.max(1),
+        };
+        let window = Window::of(&bytes, first, read.lines, max_bytes);
         if window.first > window.total.max(1) {
             return Err(ToolError::PastEnd {
                 path: shown.into(),
@@ -54,6 +69,20 @@ impl Workbench {
         }))
     }
 
+    /// A folder where a file was asked for: its entries from the first that is wanted on.
+    fn list_part(&mut self, read: &Read, cancel: &Cancel) -> Result<Outcome, ToolError> {
+        let skip = match read.from_end {
+            true => 0,
+            false => read.first.max(1) - 1,
+        };
+        let limit = skip.saturating_add(read.lines.unwrap_or(LISTED));
+        let mut listed = self.list(&read.path, &[], false, limit, cancel)?;
+        if let Outcome::Listed(out) = &mut listed {
+            out.entries.drain(..skip.min(out.entries.len()));
+        }
+        Ok(listed)
+    }
+
     pub(super) fn write(
         &mut self,
         shown: &str,
@@ -71,7 +100,21 @@ impl Workbench {
         if rule.must_be_new {
             return Err(ToolError::Exists { path: shown.into() });
         }
-        self.check_seen(&path, shown, &bytes, rule.read_first && !bytes.is_empty())?;
+        let must = rule.read_first && !bytes.is_empty();
+        if rule.append {
+            // What is there stays, so that it matters only to a harness with the rule.
+            if must {
+                self.check_seen(&path, shown, &bytes, true)?;
+            }
+            let mut after = bytes.clone();
+            match Text::decode(&bytes) {
+                Some(old) => after.extend(old.with_ends(content)),
+                None => after.extend(content.as_bytes()),
+            }
+            let change = self.change(path, shown, Some(bytes), Some(after), Knows::Part)?;
+            return Ok(Outcome::Changed(vec![change]));
+        }
+        self.check_seen(&path, shown, &bytes, must)?;
         let old = Text::decode(&bytes);
         let after = match &old {
             Some(old) => {
@@ -323,6 +366,11 @@ pub(super) fn changed(
         lines,
         matched_by,
     }
+}
+
+/// How many lines there are; a final line end does not start another.
+fn lines_of(bytes: &[u8]) -> usize {
+    bytes.split_inclusive(|b| *b == b'\n').count()
 }
 
 /// A stretch of whole lines, or the beginning of one line.

@@ -36,6 +36,7 @@ impl Workbench {
         *path = meant;
         if let (Action::Read(read), Some((from, count))) = (&mut action, span)
             && read.first <= 1
+            && !read.from_end
         {
             let most = read.lines.unwrap_or(count);
             (read.first, read.lines) = (from, Some(count.min(most)));

@@ -7,6 +7,7 @@ pub mod action;
 mod background;
 mod edit;
 mod files;
+mod grep;
 pub mod image;
 mod indent;
 mod marker;
@@ -84,7 +85,7 @@ impl Workbench {
         progress: &mut dyn FnMut(&str),
     ) -> Outcome {
         let done = match action {
-            Action::Read(read) => self.read(read, room),
+            Action::Read(read) => self.read(read, room, cancel),
             Action::Write {
                 path,
                 content,

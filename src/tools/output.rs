@@ -64,9 +64,26 @@ impl Stream {
         }
     }
 
+    /// From now on the whole output goes to one file, which is there at once, and what
+    /// [`Stream::take`] gave is held for [`Stream::all`], too.
+    pub fn keep(&self) {
+        lock(&self.0).keep();
+    }
+
     /// Everything since the last call.
     pub fn take(&self) -> Output {
         lock(&self.0).take()
+    }
+
+    /// Everything since the beginning, if it is kept; the next [`Stream::take`] gives what comes
+    /// after it.
+    pub fn all(&self) -> Output {
+        lock(&self.0).all()
+    }
+
+    /// The file that the output is kept in.
+    pub fn file(&self) -> Option<PathBuf> {
+        lock(&self.0).whole.path()
     }
 
     /// What the hidden end marker said.
@@ -86,6 +103,8 @@ pub struct Capture {
     partial: Vec<u8>,
     live: String,
     unread: HeadTail,
+    /// What was read and what was not, of an output that is kept.
+    kept: Option<HeadTail>,
     whole: Whole,
     ended: bool,
 }
@@ -98,6 +117,7 @@ impl Capture {
             partial: Vec::new(),
             live: String::new(),
             unread: HeadTail::default(),
+            kept: None,
             whole: Whole {
                 folder: folder.to_path_buf(),
                 from: room.min(FILE_FROM),
@@ -142,6 +162,16 @@ impl Capture {
         }
         self.whole.push(&self.unread, &text);
         self.unread.push(&text);
+        if let Some(kept) = &mut self.kept {
+            kept.push(&text);
+        }
+    }
+
+    fn keep(&mut self) {
+        if self.kept.is_none() {
+            self.whole.open(&self.unread);
+            self.kept = Some(self.unread.clone());
+        }
     }
 
     fn take(&mut self) -> Output {
@@ -149,7 +179,22 @@ impl Capture {
         Output {
             bytes: unread.total,
             text: unread.text(),
-            file: self.whole.close(),
+            file: match self.kept {
+                Some(_) => self.whole.path(),
+                None => self.whole.close(),
+            },
+        }
+    }
+
+    fn all(&mut self) -> Output {
+        let unread = self.take();
+        match &self.kept {
+            Some(kept) => Output {
+                bytes: kept.total,
+                text: kept.clone().text(),
+                file: unread.file,
+            },
+            None => unread,
         }
     }
 }
@@ -174,7 +219,7 @@ fn complete(bytes: &[u8]) -> usize {
 }
 
 /// The beginning and the end of a text of any length.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct HeadTail {
     head: String,
     head_full: bool,
@@ -210,7 +255,7 @@ impl HeadTail {
     }
 }
 
-/// The file that holds the whole of an output once it is large.
+/// The file that holds the whole of an output once it is large, or is kept.
 struct Whole {
     folder: PathBuf,
     from: usize,
@@ -222,14 +267,26 @@ struct Whole {
 impl Whole {
     /// Takes the next text, after everything that `so_far` holds.
     fn push(&mut self, so_far: &HeadTail, text: &str) {
-        if self.file.is_none() && self.left > 0 && so_far.total as usize + text.len() > self.from {
-            self.file = create(&self.folder);
-            if self.file.is_none() {
-                self.left = 0;
-            }
-            self.write(&so_far.head);
+        if so_far.total as usize + text.len() > self.from {
+            self.open(so_far);
         }
         self.write(text);
+    }
+
+    /// Makes the file, if there is none, with everything that `so_far` holds.
+    fn open(&mut self, so_far: &HeadTail) {
+        if self.file.is_some() || self.left == 0 {
+            return;
+        }
+        self.file = create(&self.folder);
+        if self.file.is_none() {
+            self.left = 0;
+        }
+        self.write(&so_far.head);
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|(path, _)| path.clone())
     }
 
     fn write(&mut self, text: &str) {
@@ -321,11 +378,38 @@ mod tests {
             let mode = file.metadata().expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+        assert_eq!(capture.all().text, "", "nothing that was taken is held");
         capture.push(b"next");
         let next = capture.take();
         assert_eq!(
             (next.text.as_str(), next.bytes, next.file),
             ("next", 4, None)
         );
+    }
+
+    #[test]
+    fn a_kept_output_has_one_file_from_the_beginning() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut capture = Capture::new(2000, dir.path(), None);
+        capture.push(b"one\n");
+        capture.keep();
+        let first = capture.take();
+        let file = first.file.clone().expect("a file");
+        let written = || fs::read_to_string(&file).expect("text");
+        assert_eq!((first.text.as_str(), written()), ("one\n", "one\n".into()));
+        capture.push(b"two\n");
+        assert_eq!(written(), "one\ntwo\n", "it grows as the output comes");
+        let all = capture.all();
+        assert_eq!((all.text.as_str(), all.bytes), ("one\ntwo\n", 8));
+        assert_eq!(all.file, first.file);
+        assert_eq!(capture.take().text, "", "all of it was looked at");
+        // More than is held: head and tail of the whole, not of the last part.
+        capture.push(&b"x".repeat(3 * HELD));
+        capture.push(b"end");
+        let all = capture.all();
+        assert!(all.text.starts_with("one\ntwo\nxxx") && all.text.ends_with("xend"));
+        assert!(all.text.len() < HELD + 100);
+        assert_eq!(all.bytes as usize, 8 + 3 * HELD + 3);
+        assert_eq!(written().len(), 8 + 3 * HELD + 3);
     }
 }

@@ -1,23 +1,39 @@
-//! Patches in the Codex format: several files, all or nothing.
+//! Patches in the Codex format or as unified diffs: several files, all or nothing.
 
+mod names;
 mod parse;
 mod place;
+mod unified;
+mod update;
 
 use super::Workbench;
 use super::action::{ChangeKind, FileChange, Outcome, Pass, PatchForm, ToolError};
 use super::files::{Knows, changed};
-use super::matching;
 use super::memory::Standing;
 use super::text::{LIMIT, Text};
 use crate::sandbox::Lift;
-use parse::{Chunk, Deed, Section};
+use parse::{Chunk, Deed, Line, Section};
 use std::path::{Path, PathBuf};
+use update::update;
+
+/// The sections of a patch. Models mix the two forms up, so that a text in the other one is read as
+/// that.
+fn read(text: &str, form: PatchForm) -> Result<Vec<Section>, ToolError> {
+    let codex = match form {
+        PatchForm::Codex => parse::is_codex(text) || !unified::is_unified(text),
+        PatchForm::Unified => parse::is_codex(text),
+    };
+    match codex {
+        true => parse::parse(text),
+        false => unified::parse(text),
+    }
+}
 
 /// The paths that a patch touches, as written: of each section, then where it moves to. For the
-/// decision whether the patch may be applied.
-pub fn touched(text: &str) -> Result<Vec<String>, ToolError> {
+/// decision whether the patch may be applied; one that cannot be read touches nothing.
+pub fn touched(text: &str, form: PatchForm) -> Result<Vec<String>, ToolError> {
     let mut paths = Vec::new();
-    for section in parse::parse(text)? {
+    for section in read(text, form)? {
         paths.push(section.path);
         if let Deed::Update {
             move_to: Some(to), ..
@@ -58,12 +74,12 @@ impl Workbench {
     pub(super) fn patch(
         &mut self,
         text: &str,
-        _form: PatchForm,
+        form: PatchForm,
         dir: Option<&str>,
         lift: &Lift,
     ) -> Result<Outcome, ToolError> {
         let mut plan: Vec<Planned> = Vec::new();
-        for section in parse::parse(text)? {
+        for section in read(text, form)? {
             self.plan(section, dir, lift, &mut plan)?;
         }
         let writes: Vec<Write> = plan.iter().flat_map(Planned::writes).collect();
@@ -104,6 +120,7 @@ impl Workbench {
         lift: &Lift,
         plan: &mut Vec<Planned>,
     ) -> Result<(), ToolError> {
+        let section = self.meant_section(section, dir, plan);
         let shown = section.path;
         let path = self
             .writable(&within(dir, &shown), lift)
@@ -182,6 +199,62 @@ impl Workbench {
         }
         Ok(())
     }
+}
+
+impl Workbench {
+    /// A section as it must be meant: a change of a file that was moved already is of the file in
+    /// its new place, and one that only adds lines at the top of no file makes it.
+    fn meant_section(&self, section: Section, dir: Option<&str>, plan: &[Planned]) -> Section {
+        let stands = |shown: &str| {
+            let spelled = self.spelled(&within(dir, shown));
+            let path = self.setup.gate.absolute(&spelled);
+            match plan.iter().find(|f| f.place() == path || f.path == path) {
+                Some(file) => file.place() == path && file.after.is_some(),
+                None => path.exists(),
+            }
+        };
+        let Section { path, deed } = section;
+        match deed {
+            Deed::Update {
+                move_to: Some(to),
+                chunks,
+            } if !chunks.is_empty() && !stands(&path) && stands(&to) => Section {
+                path: to,
+                deed: Deed::Update {
+                    move_to: None,
+                    chunks,
+                },
+            },
+            Deed::Update {
+                move_to: None,
+                chunks,
+            } if !stands(&path) => Section {
+                path,
+                deed: match new_content(&chunks) {
+                    Some(content) => Deed::Add(content),
+                    None => Deed::Update {
+                        move_to: None,
+                        chunks,
+                    },
+                },
+            },
+            deed => Section { path, deed },
+        }
+    }
+}
+
+/// The lines of a change that says of itself that nothing was there.
+fn new_content(chunks: &[Chunk]) -> Option<String> {
+    let [chunk] = chunks else {
+        return None;
+    };
+    let lines = chunk.lines.iter().map(|line| match line {
+        Line::Add(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let lines: Vec<&str> = lines.collect::<Option<_>>()?;
+    let end = if chunk.ends == Some(false) { "" } else { "\n" };
+    (chunk.line == Some(1)).then(|| lines.join("\n") + end)
 }
 
 impl Planned {
@@ -274,59 +347,11 @@ fn renamed(error: ToolError, shown: &str) -> ToolError {
     }
 }
 
-/// The text after all chunks, and the loosest way in which one of them matched.
-fn update(
-    text: &str,
-    chunks: &[Chunk],
-    shown: &str,
-    absolute: &Path,
-) -> Result<(String, Option<Pass>), ToolError> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let bare: Vec<&str> = lines
-        .iter()
-        .map(|l| l.strip_suffix('\n').unwrap_or(l))
-        .collect();
-    let mut out: Vec<String> = Vec::new();
-    let (mut at, mut loosest) = (0, None::<Pass>);
-    for chunk in chunks {
-        let placed = place::place(chunk, &bare, at, text).map_err(|why| match why {
-            place::Unplaced::Missing(expected) => ToolError::PatchMismatch {
-                path: shown.into(),
-                absolute: absolute.to_path_buf(),
-                near: matching::near(text, &expected),
-                expected,
-            },
-            place::Unplaced::Several(lines) => ToolError::Ambiguous {
-                path: shown.into(),
-                index: 0,
-                lines,
-            },
-        })?;
-        out.extend(bare[at..placed.start].iter().map(|l| l.to_string()));
-        out.extend(placed.lines);
-        at = placed.end;
-        if placed.pass.map(rank) > loosest.map(rank) {
-            loosest = placed.pass;
-        }
-    }
-    out.extend(bare[at..].iter().map(|l| l.to_string()));
-    let mut text_after = out.join("\n");
-    // A file without a last line end stays so; an empty or new one gets it.
-    if !out.is_empty() && (text.is_empty() || text.ends_with('\n')) {
-        text_after.push('\n');
-    }
-    Ok((text_after, loosest))
-}
-
-fn rank(pass: Pass) -> usize {
-    Pass::ALL.iter().position(|p| *p == pass).unwrap_or(0)
-}
-
 /// The text of a file after every update section of a patch, wherever it says that file is.
 #[cfg(test)]
-pub(super) fn apply_to(file: &str, patch: &str) -> Result<String, ToolError> {
+pub(super) fn apply_to(file: &str, patch: &str, form: PatchForm) -> Result<String, ToolError> {
     let mut text = file.to_string();
-    for section in parse::parse(patch)? {
+    for section in read(patch, form)? {
         if let Deed::Update { chunks, .. } = section.deed {
             text = update(&text, &chunks, &section.path, Path::new("f"))?.0;
         }

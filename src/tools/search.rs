@@ -1,34 +1,22 @@
-//! Looking around: list, glob and grep, with the rules of `.gitignore` and its kind.
+//! Looking around: list and glob, with the rules of `.gitignore` and its kind.
 
 use super::Workbench;
-use super::action::{Entry, FoundOut, Grep, GrepLine, GrepOut, ListOut, Outcome, ToolError};
-use super::text::LIMIT;
+use super::action::{Entry, FoundOut, ListOut, Outcome, ToolError};
 use super::walk::{NamePattern, Walk, split_base};
 use crate::cancel::Cancel;
-use crate::words::head;
-use grep_matcher::LineTerminator;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
-};
 use ignore::{DirEntry, WalkBuilder};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 /// The most entries that one walk looks at.
-const ENTRIES: usize = 200_000;
+pub(super) const ENTRIES: usize = 200_000;
 /// The longest time that one walk takes.
-const TIME: Duration = Duration::from_secs(10);
+pub(super) const TIME: Duration = Duration::from_secs(10);
 /// The same for the search of a file that an error message could name.
 const NAME_ENTRIES: usize = 20_000;
 const NAME_TIME: Duration = Duration::from_secs(1);
-/// The most bytes of one line that a grep gives back.
-const LINE: usize = 4 << 10;
-/// The longest line that a grep can search, in bytes.
-const LINE_BUFFER: usize = 8 << 20;
 
 impl Workbench {
     pub(super) fn list(
@@ -111,8 +99,7 @@ impl Workbench {
         for entry in walk.by_ref() {
             let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
             if is_file(&entry) && wanted.matches(relative) {
-                let time = entry.metadata().ok().and_then(|m| m.modified().ok());
-                found.push((time, entry.into_path()));
+                found.push((changed(&entry), entry.into_path()));
             }
         }
         if cancel.is_cancelled() {
@@ -121,69 +108,7 @@ impl Workbench {
         if walk.stopped && found.is_empty() {
             return Err(gave_up(&root));
         }
-        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        Ok(Outcome::Found(FoundOut {
-            root,
-            total: found.len(),
-            paths: found
-                .into_iter()
-                .take(limit)
-                .map(|(_, path)| path)
-                .collect(),
-        }))
-    }
-
-    pub(super) fn grep(&mut self, query: &Grep, cancel: &Cancel) -> Result<Outcome, ToolError> {
-        let root = self.existing(query.path.as_deref().unwrap_or("."))?;
-        let include = query.include.as_deref().map(NamePattern::new).transpose()?;
-        let matcher = RegexMatcherBuilder::new()
-            .case_insensitive(query.ignore_case)
-            .crlf(true)
-            .build(&query.pattern)
-            .map_err(|e| ToolError::BadPattern {
-                pattern: query.pattern.clone(),
-                why: e.to_string(),
-            })?;
-        let mut searcher = SearcherBuilder::new()
-            .line_terminator(LineTerminator::crlf())
-            .line_number(true)
-            .before_context(query.context.0)
-            .after_context(query.context.1)
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(LINE_BUFFER))
-            .build();
-        let mut hits = Hits {
-            path: PathBuf::new(),
-            lines: Vec::new(),
-            total: 0,
-            limit: query.limit,
-            cancel,
-            until: Instant::now() + TIME,
-            kept: (0, 0),
-        };
-        let builder = self.walker(&root, true);
-        let mut walk = Walk::new(&builder, ENTRIES, TIME, cancel);
-        for entry in walk.by_ref() {
-            let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-            let wanted = include.as_ref().is_none_or(|p| p.matches(relative));
-            let small = entry.metadata().is_ok_and(|m| m.len() <= LIMIT);
-            if is_file(&entry) && (wanted || entry.depth() == 0) && small {
-                hits.search(&mut searcher, &matcher, entry.into_path());
-            }
-        }
-        if cancel.is_cancelled() {
-            return Ok(Outcome::Interrupted);
-        }
-        let stopped = walk.stopped || Instant::now() >= hits.until;
-        if stopped && hits.total == 0 {
-            return Err(gave_up(&root));
-        }
-        Ok(Outcome::Matches(GrepOut {
-            root,
-            cut: stopped || hits.total > query.limit,
-            total: hits.total,
-            lines: hits.lines,
-        }))
+        Ok(Outcome::Found(newest_first(root, found, 0, limit)))
     }
 
     /// The only file of the workspace with the base name of a path that does not exist.
@@ -202,7 +127,7 @@ impl Workbench {
 
     /// A walk over a folder in the order of names. `.git` is never entered, nor what the policy
     /// keeps from the tools.
-    fn walker(&self, root: &Path, respect_ignore: bool) -> WalkBuilder {
+    pub(super) fn walker(&self, root: &Path, respect_ignore: bool) -> WalkBuilder {
         let policy = self.setup.sandbox.policy();
         let hidden: Vec<PathBuf> = policy
             .own_homes
@@ -230,81 +155,40 @@ impl Workbench {
     }
 }
 
-fn is_file(entry: &DirEntry) -> bool {
+/// When a file was last changed.
+pub(super) fn changed(entry: &DirEntry) -> Option<SystemTime> {
+    entry.metadata().ok()?.modified().ok()
+}
+
+/// Files by the time of their last change, `skip` of them left out and at most `limit` given.
+pub(super) fn newest_first(
+    root: PathBuf,
+    mut found: Vec<(Option<SystemTime>, PathBuf)>,
+    skip: usize,
+    limit: usize,
+) -> FoundOut {
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    FoundOut {
+        root,
+        total: found.len(),
+        paths: found
+            .into_iter()
+            .skip(skip)
+            .take(limit)
+            .map(|(_, path)| path)
+            .collect(),
+    }
+}
+
+pub(super) fn is_file(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|t| t.is_file())
 }
 
-fn gave_up(root: &Path) -> ToolError {
+/// The error of a search that came to its limit before it found anything.
+pub(super) fn gave_up(root: &Path) -> ToolError {
     ToolError::Other(format!(
         "the search of {} found nothing in {} seconds or {ENTRIES} entries and stopped; name a folder further down",
         root.display(),
         TIME.as_secs()
     ))
-}
-
-/// The lines that a grep found so far.
-struct Hits<'a> {
-    path: PathBuf,
-    lines: Vec<GrepLine>,
-    total: usize,
-    limit: usize,
-    cancel: &'a Cancel,
-    until: Instant,
-    /// How many lines and matches there were before the file at work.
-    kept: (usize, usize),
-}
-
-impl Hits<'_> {
-    fn search(&mut self, searcher: &mut Searcher, matcher: &RegexMatcher, path: PathBuf) {
-        self.path = path;
-        self.kept = (self.lines.len(), self.total);
-        let file = self.path.clone();
-        // A file that cannot be read, or has a line beyond the buffer, is passed over.
-        let _ = searcher.search_path(matcher, file, self);
-    }
-
-    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.trim_end_matches(['\r', '\n']);
-        let cut = head(text, LINE);
-        let dots = if cut.len() < text.len() { "…" } else { "" };
-        self.lines.push(GrepLine {
-            path: self.path.clone(),
-            number: number.unwrap_or(0),
-            text: format!("{cut}{dots}"),
-            is_match,
-        });
-    }
-
-    fn go_on(&self) -> Result<bool, io::Error> {
-        Ok(!self.cancel.is_cancelled() && Instant::now() < self.until)
-    }
-}
-
-impl Sink for &mut Hits<'_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.total += 1;
-        if self.total <= self.limit {
-            self.push(found.line_number(), found.bytes(), true);
-        }
-        self.go_on()
-    }
-
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        // What follows the last match that is given belongs to it; what precedes the next does not.
-        let after = *context.kind() == SinkContextKind::After;
-        if self.total < self.limit || (after && self.total == self.limit) {
-            self.push(context.line_number(), context.bytes(), false);
-        }
-        self.go_on()
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
-        // Lines before the first zero byte were taken for text by mistake.
-        self.lines.truncate(self.kept.0);
-        self.total = self.kept.1;
-        Ok(false)
-    }
 }

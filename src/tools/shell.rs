@@ -1,12 +1,14 @@
 //! Running a command in the sandbox.
 
 use super::Workbench;
-use super::action::{OnTimeout, Outcome, Shell, ShellKind, ShellOut, ShellStatus, ToolError};
+use super::action::{
+    OnTimeout, Outcome, Output, Shell, ShellKind, ShellOut, ShellStatus, ToolError,
+};
 use super::background::status;
 use super::marker::Marker;
 use super::output::{Capture, Stream};
 use crate::cancel::Cancel;
-use crate::sandbox::{End, Lift, Run, Running, SandboxError, hint};
+use crate::sandbox::{End, Lift, Policy, Run, Running, SandboxError, hint};
 use crate::words::tail;
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,10 +34,41 @@ pub(super) struct Process {
     pub command: String,
     pub dir: PathBuf,
     pub begun: Instant,
+    /// Its number, once it runs in the background.
+    pub job: Option<u32>,
     running: Running,
     stream: Stream,
     input: Option<SyncSender<Vec<u8>>>,
     lift: Lift,
+}
+
+/// The times at which something is looked at again: soon at first, then every [`LOOK`].
+pub(super) struct Pace {
+    until: Option<Instant>,
+    pause: Duration,
+}
+
+impl Pace {
+    /// Looks until then; `None`: without an end.
+    pub fn new(until: Option<Instant>) -> Self {
+        Pace {
+            until,
+            pause: Duration::from_millis(1),
+        }
+    }
+
+    /// Waits for the next look; false when the time is over.
+    pub fn rest(&mut self) -> bool {
+        let left = self
+            .until
+            .map(|u| u.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|l| l.is_zero()) {
+            return false;
+        }
+        std::thread::sleep(left.map_or(self.pause, |l| l.min(self.pause)));
+        self.pause = (self.pause * 2).min(LOOK);
+        true
+    }
 }
 
 /// Why a wait ended.
@@ -64,25 +97,27 @@ impl Process {
         cancel: &Cancel,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Waited, ToolError> {
-        let mut pause = Duration::from_millis(1);
+        let mut pace = Pace::new(until);
         loop {
             let end = self.poll()?;
-            let live = self.stream.live();
-            if !live.is_empty() {
-                progress(&live);
-            }
+            self.show(progress);
             if let Some(end) = end {
                 return Ok(Waited::Ended(end));
             }
             if cancel.is_cancelled() {
                 return Ok(Waited::Cancelled);
             }
-            let left = until.map(|u| u.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|l| l.is_zero()) {
+            if !pace.rest() {
                 return Ok(Waited::Limit);
             }
-            std::thread::sleep(left.map_or(pause, |l| l.min(pause)));
-            pause = (pause * 2).min(LOOK);
+        }
+    }
+
+    /// Shows a person what came since the last time.
+    pub fn show(&self, progress: &mut dyn FnMut(&str)) {
+        let live = self.stream.live();
+        if !live.is_empty() {
+            progress(&live);
         }
     }
 
@@ -132,16 +167,45 @@ impl Process {
         self.running.pid()
     }
 
+    /// Its whole output goes to one file from now on, and all of it can be looked at again.
+    pub fn keep_output(&self) {
+        self.stream.keep();
+    }
+
+    /// The file that its output is kept in.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.stream.file()
+    }
+
     /// What it printed since the last time, and how it stands.
     pub fn out(&self, status: ShellStatus, wall: Duration) -> ShellOut {
+        self.with(self.stream.take(), status, wall)
+    }
+
+    /// The same with everything that it printed, if that is kept.
+    pub fn out_all(&self, status: ShellStatus, wall: Duration) -> ShellOut {
+        self.with(self.stream.all(), status, wall)
+    }
+
+    fn with(&self, output: Output, status: ShellStatus, wall: Duration) -> ShellOut {
         ShellOut {
             command: self.command.clone(),
             dir: self.dir.clone(),
-            output: self.stream.take(),
+            job: self.job,
+            output,
             status,
             wall,
             fence: None,
         }
+    }
+
+    /// The result of a command that is over, with a hint if the sandbox made it fail.
+    pub fn hinted(&self, mut out: ShellOut, policy: &Policy) -> Outcome {
+        if !out.succeeded() {
+            let end = tail(&out.output.text, HINT);
+            out.fence = hint(end, policy, &self.lift);
+        }
+        Outcome::Shell(out)
     }
 }
 
@@ -176,16 +240,12 @@ impl Workbench {
                 return Ok(Outcome::Interrupted);
             }
             Waited::Limit if stays => {
-                let pid = process.pid();
-                let mut out =
-                    process.out(ShellStatus::Running { id: 0, pid }, process.begun.elapsed());
-                let id = self.jobs.add(process);
-                out.status = ShellStatus::Running { id, pid };
-                return Ok(Outcome::Shell(out));
+                process.keep_output();
+                return Ok(Outcome::Shell(self.jobs.add(process)));
             }
             Waited::Limit => {
                 process.stop();
-                progress(&process.stream.live());
+                process.show(progress);
                 ShellStatus::TimedOut
             }
         };
@@ -195,23 +255,8 @@ impl Workbench {
         {
             self.cwd = folder;
         }
-        let wall = process.begun.elapsed();
-        Ok(self.shell_outcome(&process, status, wall))
-    }
-
-    /// The result of a command that is over, with a hint if the sandbox made it fail.
-    pub(super) fn shell_outcome(
-        &self,
-        process: &Process,
-        status: ShellStatus,
-        wall: Duration,
-    ) -> Outcome {
-        let mut out = process.out(status, wall);
-        if !out.succeeded() {
-            let end = tail(&out.output.text, HINT);
-            out.fence = hint(end, self.setup.sandbox.policy(), &process.lift);
-        }
-        Outcome::Shell(out)
+        let out = process.out(status, process.begun.elapsed());
+        Ok(process.hinted(out, self.setup.sandbox.policy()))
     }
 
     fn start(&mut self, shell: &Shell, lift: &Lift, room: usize) -> Result<Process, NotStarted> {
@@ -252,6 +297,7 @@ impl Workbench {
             command: shell.command.clone(),
             dir,
             begun,
+            job: None,
             stream: Stream::read(pipe, capture),
             input: running.stdin().map(write_to),
             running,

@@ -6,6 +6,7 @@ use crate::sandbox::{Mode, Policy};
 use std::fs;
 
 mod files;
+mod patches;
 mod search;
 #[cfg(unix)]
 mod shell;
@@ -137,15 +138,35 @@ fn patch(text: &str) -> Action {
     }
 }
 
+fn diff(text: &str) -> Action {
+    Action::Patch {
+        text: text.into(),
+        form: PatchForm::Unified,
+        dir: None,
+    }
+}
+
 #[test]
 fn no_text_of_a_model_makes_a_tool_panic() {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 36] = [
         "*** Begin Patch\n",
         "*** Update File: f\n",
         "*** Add File: n\n",
         "*** Move to: g\n",
         "*** End of File\n",
         "*** End Patch",
+        "diff --git a/f b/f\n",
+        "diff --git ",
+        "--- a/f\n",
+        "+++ b/f\n",
+        "--- /dev/null\n",
+        "+++ \"b/\\303\\",
+        "rename from f\nrename to g\n",
+        "@@ -1,2 +1 @@\n",
+        "@@ -99999999999999999999,18446744073709551615 +1 @@\n",
+        "@@ -18446744073709551615,0 +18446744073709551615 @@\n",
+        "\\ No newline at end of file\n",
+        "```\n",
         "@@",
         " a\n",
         "-a\n",
@@ -173,7 +194,7 @@ fn no_text_of_a_model_makes_a_tool_panic() {
                 .wrapping_add(1442695040888963407);
             (seed >> 33) % below
         };
-        (0..next(most)).map(|_| PIECES[next(24) as usize]).collect()
+        (0..next(most)).map(|_| PIECES[next(36) as usize]).collect()
     };
     for _ in 0..3000 {
         let file = text(12);
@@ -184,6 +205,9 @@ fn no_text_of_a_model_makes_a_tool_panic() {
             out.replace_range(place, &b.new);
         }
         let _ = matching::near(&file, &old);
-        let _ = patch::apply_to(&file, &text(14));
+        let _ = patch::apply_to(&file, &text(14), PatchForm::Codex);
+        let _ = patch::apply_to(&file, &text(14), PatchForm::Unified);
+        let diff = format!("--- a/f\n+++ b/f\n@@{}", text(14));
+        let _ = patch::apply_to(&file, &diff, PatchForm::Unified);
     }
 }

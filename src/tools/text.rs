@@ -83,9 +83,24 @@ impl Text {
         out
     }
 
+    /// A text to be added to the file, with the line ends that most of its lines have. One that
+    /// comes with `\r\n` stays as it is.
+    pub fn with_ends(&self, text: &str) -> Vec<u8> {
+        let crlf = match &self.ends {
+            Ends::Lf => false,
+            Ends::CrLf => true,
+            Ends::Mixed(old) => mostly(old),
+        };
+        if crlf && !text.contains("\r\n") {
+            text.replace('\n', "\r\n").into_bytes()
+        } else {
+            text.as_bytes().to_vec()
+        }
+    }
+
     /// The line ends for a new text when those of the old one are mixed.
     fn carry(&self, old: &[bool], text: &str) -> Vec<bool> {
-        let most = old.iter().filter(|crlf| **crlf).count() * 2 > old.len();
+        let most = mostly(old);
         let before: Vec<&str> = self.lf.split_inclusive('\n').collect();
         let after: Vec<&str> = text.split_inclusive('\n').collect();
         let mut ends = vec![most; after.len()];
@@ -109,6 +124,11 @@ impl Text {
         }
         ends
     }
+}
+
+/// True when most line ends are `\r\n`.
+fn mostly(ends: &[bool]) -> bool {
+    ends.iter().filter(|crlf| **crlf).count() * 2 > ends.len()
 }
 
 /// The text with every `\r\n` as `\n`.

@@ -59,10 +59,8 @@ pub fn finish(harness: &str, text: &str) -> Step {
     let end = Action::Finish { text: text.into() };
     let it = open_interpreter::harnesses::by_id(harness).expect("a known harness");
     match it.write(&end) {
+        _ if it.reads_text() => run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text),
         Some((name, arguments)) => call(name, arguments).with_text(text),
-        None if it.reads_text() => {
-            run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT").with_text(text)
-        }
         None => say(text),
     }
 }
@@ -209,6 +207,10 @@ fn as_command(deed: &Deed) -> String {
     }
 }
 
+/// What tools call a path, and a patch.
+const PATHS: &[&str] = &["file_path", "path", "filePath"];
+const PATCHES: &[&str] = &["input", "patchText"];
+
 fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
     let pick = |names: &[&str]| {
         names
@@ -224,53 +226,72 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
     };
     match deed {
         Deed::Sh(command) => {
-            let (name, schema) =
-                pick(&["exec_command", "run_shell_command", "bash"]).expect("a shell tool");
+            let (name, schema) = pick(&[
+                "exec_command",
+                "run_shell_command",
+                "exec_shell",
+                "bash",
+                "Bash",
+                "Shell",
+            ])
+            .expect("a shell tool");
             (name, json!({key(&schema, &["command", "cmd"]): command}))
         }
-        Deed::Read(path) => match (pick(&["read_file"]), pick(&["str_replace_editor"])) {
-            (Some((name, schema)), _) => {
-                (name, json!({key(&schema, &["file_path", "path"]): path}))
-            }
+        Deed::Read(path) => match (
+            pick(&["read_file", "read", "Read", "ReadFile"]),
+            pick(&["str_replace_editor"]),
+        ) {
+            (Some((name, schema)), _) => (name, json!({key(&schema, PATHS): path})),
             (_, Some((name, _))) => (name, json!({"command": "view", "path": path})),
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Write(path, content) => match (
-            pick(&["write_file"]),
+            pick(&["write_file", "write", "Write", "WriteFile"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
-            (Some((name, schema)), ..) => (
-                name,
-                json!({key(&schema, &["file_path", "path"]): path, "content": content}),
-            ),
+            (Some((name, schema)), ..) => {
+                (name, json!({key(&schema, PATHS): path, "content": content}))
+            }
             (_, Some((name, _)), _) => (
                 name,
                 json!({"command": "create", "path": path, "file_text": content}),
             ),
-            (_, _, Some((name, _))) => {
+            (_, _, Some((name, schema))) => {
                 let lines: String = content.lines().map(|l| format!("+{l}\n")).collect();
                 (
                     name,
-                    json!({"input": format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch")}),
+                    json!({key(&schema, PATCHES): format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch")}),
                 )
             }
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },
         Deed::Edit(path, old, new) => match (
-            pick(&["edit"]),
+            pick(&["edit", "Edit", "StrReplaceFile", "edit_file"]),
             pick(&["str_replace_editor"]),
             pick(&["apply_patch"]),
         ) {
+            (Some((name, schema)), ..) if schema["properties"].get("edits").is_some() => (
+                name,
+                json!({key(&schema, PATHS): path, "edits": [{"oldText": old, "newText": new}]}),
+            ),
+            (Some((name, schema)), ..) if schema["properties"].get("edit").is_some() => (
+                name,
+                json!({"path": path, "edit": {"old": old, "new": new}}),
+            ),
             (Some((name, schema)), ..) => (
                 name,
-                json!({key(&schema, &["file_path", "path"]): path, "old_string": old, "new_string": new}),
+                json!({
+                    key(&schema, PATHS): path,
+                    key(&schema, &["old_string", "oldString", "search"]): old,
+                    key(&schema, &["new_string", "newString", "replace"]): new,
+                }),
             ),
             (_, Some((name, _)), _) => (
                 name,
                 json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new}),
             ),
-            (_, _, Some((name, _))) => {
+            (_, _, Some((name, schema))) => {
                 let lines = |sign: char, text: &str| {
                     text.lines()
                         .map(|l| format!("{sign}{l}\n"))
@@ -281,7 +302,7 @@ fn as_call(deed: &Deed, tools: &[(String, Value)]) -> (String, Value) {
                     lines('-', old),
                     lines('+', new)
                 );
-                (name, json!({"input": patch}))
+                (name, json!({key(&schema, PATCHES): patch}))
             }
             _ => as_call(&Deed::Sh(as_command(deed)), tools),
         },

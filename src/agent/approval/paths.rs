@@ -5,6 +5,7 @@
 
 use crate::sandbox::{Mode, PROTECTED, Policy};
 use crate::tools::action::Action;
+use crate::tools::patch_paths;
 use std::path::{Component, Path, PathBuf};
 
 /// Where a path lies under a policy.
@@ -64,32 +65,21 @@ pub(super) fn place(path: &Path, policy: &Policy, writable: &[PathBuf]) -> Place
     }
 }
 
-/// The files that an action would change, absolute; for a patch those that its header lines name.
+/// The files that an action would change, absolute; of a patch that cannot be read none, as it will
+/// change none.
 pub(super) fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
     match action {
         Action::Write { path, .. }
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::UndoEdit { path } => vec![resolve(path, cwd)],
-        Action::Patch { text, dir, .. } => {
+        Action::Patch { text, form, dir } => {
             let base = resolve(dir.as_deref().unwrap_or("."), cwd);
-            text.lines()
-                .filter_map(patched)
-                .map(|path| resolve(path, &base))
-                .collect()
+            let paths = patch_paths(text, *form).unwrap_or_default();
+            paths.iter().map(|path| resolve(path, &base)).collect()
         }
         _ => Vec::new(),
     }
-}
-
-/// The path in a header line of a patch.
-fn patched(line: &str) -> Option<&str> {
-    let header = line.trim_start().strip_prefix("***")?.trim_start();
-    ["Add File:", "Delete File:", "Update File:", "Move to:"]
-        .into_iter()
-        .find_map(|word| header.strip_prefix(word))
-        .map(str::trim)
-        .filter(|path| !path.is_empty())
 }
 
 /// `path` seen from `cwd`, with `.` and `..` taken away.
@@ -133,14 +123,24 @@ mod tests {
 
     #[test]
     fn a_patch_touches_what_its_headers_name() {
-        let text = "*** Begin Patch\n*** Add File: a\n+*** Add File: no\n  *** Update File: ../b\n*** Move to: /c/d\n@@\n-x\n*** Delete File:  e \n*** End of File\n*** End Patch";
-        let action = Action::Patch {
-            text: text.into(),
-            form: PatchForm::Codex,
-            dir: Some("sub".into()),
+        let paths = |text: &str, form| {
+            let action = Action::Patch {
+                text: text.into(),
+                form,
+                dir: Some("sub".into()),
+            };
+            touched(&action, Path::new("/w"))
         };
+        let codex = "*** Begin Patch\n*** Add File: a\n+*** Add File: no\n*** Update File: ../b\n*** Move to: /c/d\n@@\n-x\n*** Delete File:  e \n*** End Patch";
         let want = ["/w/sub/a", "/w/b", "/c/d", "/w/sub/e"].map(PathBuf::from);
-        assert_eq!(touched(&action, Path::new("/w")), want);
+        assert_eq!(paths(codex, PatchForm::Codex), want);
+        let unified = "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+--- a/no\ndiff --git a/../b b/../d\nrename from ../b\nrename to /c/d\ndiff --git a/e b/e\n--- a/e\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+        assert_eq!(paths(unified, PatchForm::Unified), want);
+        // Whichever form the harness takes, the text decides, here as in the tool.
+        assert_eq!(paths(unified, PatchForm::Codex), want);
+        assert_eq!(paths(codex, PatchForm::Unified), want);
+        let broken = "*** Begin Patch\n*** Add File: a\nno sign\n*** End Patch";
+        assert_eq!(paths(broken, PatchForm::Codex), Vec::<PathBuf>::new());
     }
 
     #[test]

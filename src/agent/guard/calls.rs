@@ -1,6 +1,6 @@
 //! The same calls with the same results, again and again.
 
-use crate::tools::action::{Action, FileChange, Outcome};
+use crate::tools::action::{Action, FileChange, Outcome, ShellStatus};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -89,10 +89,12 @@ impl CallGuard {
     /// Remembers what came of a call.
     pub fn record(&mut self, action: &Action, outcome: &Outcome) {
         let print = fingerprint(action);
+        let before = self.recent.iter().rev().find(|c| c.action == print);
+        let mut waits = waits(action, outcome);
         let result = match outcome {
             // A skipped call stands for the result that it would have had again.
             Outcome::Skipped(_) => {
-                let before = self.recent.iter().rev().find(|c| c.action == print);
+                waits |= before.is_some_and(|c| c.waits);
                 before.map_or(0, |c| c.result)
             }
             Outcome::Shell(s) if s.succeeded() => {
@@ -107,12 +109,18 @@ impl CallGuard {
             {
                 0
             }
+            // Neither the age of a command nor the time and tokens of an agent is another result.
+            Outcome::Jobs(jobs) => {
+                let jobs: Vec<_> = jobs.iter().map(|j| (j.id, j.status)).collect();
+                hash(&format!("{jobs:?}"))
+            }
+            Outcome::Delegated(part) => hash(&(&part.text, &part.failure)),
             other => hash(&format!("{other:?}")),
         };
         self.recent.push_back(Call {
             action: print,
             result,
-            waits: waits(action),
+            waits,
         });
         if self.recent.len() > LONGEST_ROUND * (WAITING_ROUNDS.1 + 1) {
             self.recent.pop_front();
@@ -121,6 +129,13 @@ impl CallGuard {
 }
 
 impl CallGuard {
+    /// The latest call looked at something that goes on by itself, so that another look is no loop.
+    pub fn is_a_look(&mut self) {
+        if let Some(latest) = self.recent.back_mut() {
+            latest.waits = true;
+        }
+    }
+
     /// The latest calls, one or a round of several, were the same as those before them and had the
     /// same results.
     pub fn has_just_repeated(&self) -> bool {
@@ -149,8 +164,9 @@ pub fn changed_nothing(changes: &[FileChange]) -> bool {
     !changes.is_empty() && changes.iter().all(same)
 }
 
-/// True for an action that lets time pass.
-fn waits(action: &Action) -> bool {
+/// True for an action that lets time pass, or looks at a command that still runs.
+fn waits(action: &Action, outcome: &Outcome) -> bool {
+    let runs = |status: &ShellStatus| matches!(status, ShellStatus::Running { .. });
     match action {
         Action::Shell(shell) => {
             let words = shell
@@ -159,6 +175,11 @@ fn waits(action: &Action) -> bool {
             words.into_iter().any(|w| w == "sleep" || w == "wait")
         }
         Action::ShellInput { chars, wait, .. } => chars.is_empty() && wait.as_millis() >= A_WAIT,
+        Action::ShellWait { .. } | Action::ShellList => match outcome {
+            Outcome::Shell(out) => runs(&out.status),
+            Outcome::Jobs(jobs) => jobs.iter().any(|job| runs(&job.status)),
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -202,7 +223,8 @@ fn hash(value: &impl Hash) -> u64 {
 mod tests {
     use super::super::tests::{ended, ran, shell};
     use super::*;
-    use crate::tools::action::ToolError;
+    use crate::tools::action::{Delegate, DelegateOut, JobOut, Read, ToolError};
+    use std::time::Duration;
 
     /// Calls that were run, were skipped, and whether the turn ended, over so many rounds.
     fn play(rounds: usize, calls: &[(Action, Outcome)]) -> (usize, usize, bool) {
@@ -277,6 +299,88 @@ mod tests {
         };
         assert_eq!(play(50, &[(poll(10), ran(""))]), (50, 0, false));
         assert!(play(50, &[(poll(0), ran(""))]).2);
+    }
+
+    #[test]
+    fn a_look_at_what_runs_is_no_loop() {
+        let status = ShellStatus::Running { id: 1, pid: 7 };
+        let running = || match ran("") {
+            Outcome::Shell(mut out) => {
+                out.status = status;
+                Outcome::Shell(out)
+            }
+            other => other,
+        };
+        let jobs = |status, seconds| {
+            Outcome::Jobs(vec![JobOut {
+                id: 1,
+                command: "make".into(),
+                status,
+                age: Duration::from_secs(seconds),
+            }])
+        };
+        let look = |id| Action::ShellWait {
+            id,
+            wait: Duration::ZERO,
+            all: true,
+        };
+        assert_eq!(play(50, &[(look(Some(1)), running())]), (50, 0, false));
+        assert_eq!(play(50, &[(look(None), jobs(status, 1))]), (50, 0, false));
+        assert_eq!(
+            play(50, &[(Action::ShellList, jobs(status, 1))]),
+            (50, 0, false)
+        );
+        assert!(play(200, &[(look(Some(1)), running())]).2, "not for ever");
+        // What is over does not change any more, though it grows older.
+        assert_eq!(play(9, &[(look(Some(1)), ran("done"))]), (3, 2, true));
+        let mut guard = CallGuard::default();
+        for age in 0..3 {
+            let over = jobs(ShellStatus::Exited(0), age);
+            guard.record(&Action::ShellList, &over);
+        }
+        assert!(matches!(
+            guard.judge(&Action::ShellList),
+            CallVerdict::Skip(_)
+        ));
+        // A file that a command fills while it runs.
+        let read = Action::Read(Read::new("out", None, 100));
+        let mut guard = CallGuard::default();
+        for _ in 0..50 {
+            assert_eq!(guard.judge(&read), CallVerdict::Run);
+            guard.record(&read, &ran(""));
+            guard.is_a_look();
+        }
+        assert!(!guard.has_just_repeated());
+    }
+
+    #[test]
+    fn a_part_that_was_done_is_not_done_again_and_again() {
+        let part = Action::Delegate(Delegate {
+            role: "explore".into(),
+            title: "look".into(),
+            prompt: "find x".into(),
+            read_only: true,
+        });
+        let out = |id, text: &str| {
+            Outcome::Delegated(DelegateOut {
+                id,
+                text: text.into(),
+                failure: None,
+                actions: id,
+                tokens: u64::from(id) * 100,
+                took: Duration::from_secs(u64::from(id)),
+            })
+        };
+        let mut guard = CallGuard::default();
+        for id in 1..=3 {
+            assert_eq!(guard.judge(&part), CallVerdict::Run);
+            guard.record(&part, &out(id, "x is here"));
+        }
+        assert!(matches!(guard.judge(&part), CallVerdict::Skip(_)));
+        let other: Vec<_> = (1..=9)
+            .map(|id| (part.clone(), out(id, &id.to_string())))
+            .collect();
+        assert_eq!(play(1, &other), (9, 0, false));
     }
 
     #[test]

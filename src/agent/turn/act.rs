@@ -26,7 +26,6 @@ impl Session {
         p.steps += 1;
         self.steps += 1;
         let calls = assistant.calls.clone();
-        let text = assistant.text.clone();
         self.push_reply(assistant);
         let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
         let room = self.budget.result_bytes(self.rest(&[]), actions.len());
@@ -50,7 +49,7 @@ impl Session {
                 Ok(finish @ Action::Finish { .. }) => {
                     reminder = self.reminder(p);
                     if reminder.is_none() && end.is_none() {
-                        end = Some((EndReason::Done, final_answer(&finish, &text)));
+                        end = Some((EndReason::Done, final_answer(&finish, &p.last_text)));
                     }
                     Ok((finish, Outcome::Finished))
                 }
@@ -194,6 +193,9 @@ impl Session {
             front.event(&Event::Plan(steps.clone()));
         }
         self.calls.record(action, &outcome);
+        if self.workbench.still_grows(&outcome) {
+            self.calls.is_a_look();
+        }
         front.event(&Event::Finished {
             id,
             action: action.clone(),
@@ -290,7 +292,8 @@ impl Session {
     }
 }
 
-/// The answer of a finish: its own words, or what the reply said beside it.
+/// The answer of a finish: its own words, or what the reply said beside it, or before it where it
+/// said nothing.
 fn final_answer(finish: &Action, beside: &str) -> String {
     match finish {
         Action::Finish { text } if !text.trim().is_empty() => text.clone(),

@@ -37,14 +37,14 @@ pub fn list(options: &Options) -> Result<u8, Failure> {
     }
     let mut out = String::new();
     for harness in harnesses::ALL {
-        let _ = writeln!(out, "{:16}{}", harness.id(), harness.about());
+        let _ = writeln!(out, "{:18}{}", harness.id(), harness.about());
         for row in rows.iter().filter(|r| r["id"] == harness.id()) {
             let number = |key: &str| thousands(row[key].as_u64().unwrap_or(0));
             let tools = row["tools"].as_array().map_or(0, Vec::len);
             let size = row["size"].as_str().unwrap_or_default();
             let _ = writeln!(
                 out,
-                "{:16}{size:9}{:>7} bytes, about {:>5} tokens, {tools} tools",
+                "{:18}{size:9}{:>7} bytes, about {:>5} tokens, {tools} tools",
                 "",
                 number("bytes"),
                 number("tokens")

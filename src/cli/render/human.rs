@@ -11,6 +11,7 @@ use crate::sandbox::{Mode, Strength};
 use crate::tools::action::{
     Action, AskedQuestion, Grep, Outcome, PlanStep, ShellStatus, StepStatus,
 };
+use crate::tools::patch_paths;
 use std::io::Write;
 use std::time::Duration;
 
@@ -520,13 +521,7 @@ pub fn gist(action: &Action) -> String {
         | Action::UndoEdit { path }
         | Action::List { path, .. }
         | Action::ViewImage { path } => path.clone(),
-        Action::Patch { text, .. } => {
-            let files = text
-                .lines()
-                .filter_map(|l| l.strip_prefix("*** ")?.split_once(" File: "))
-                .map(|(_, f)| f);
-            files.collect::<Vec<_>>().join(", ")
-        }
+        Action::Patch { text, form, .. } => patch_paths(text, *form).unwrap_or_default().join(", "),
         Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
         {
             Some(path) => format!("{pattern} in {path}"),

@@ -3,7 +3,7 @@
 //! Only changes with one possible meaning are made. A missing value is never made up.
 
 use super::names;
-use super::schema::{has_property, is_required, required, types};
+use super::schema::{choices, has_property, is_required, required, types};
 use super::{json, keys};
 use crate::words::quote;
 use serde_json::{Map, Number, Value};
@@ -39,6 +39,7 @@ pub(super) fn fit(
         None => object,
     };
     let object = fitter.rename(schema, object);
+    let object = fitter.gather(schema, object);
     let object = fitter.object(schema, object, "")?;
     Ok(Fitted {
         object,
@@ -81,6 +82,35 @@ impl Fitter<'_> {
             }
         }
         object
+    }
+
+    /// Puts the fields of a list's only element, written in the place of the list, into it:
+    /// `{"path", "old", "new"}` becomes `{"path", "edits": [{"old", "new"}]}`.
+    fn gather(&mut self, schema: &Value, object: Map<String, Value>) -> Map<String, Value> {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let mut missing = properties.into_iter().flatten().filter(|(key, property)| {
+            is_required(schema, key) && !object.contains_key(*key) && types(property) == ["array"]
+        });
+        let (Some((list, property)), None) = (missing.next(), missing.next()) else {
+            return object;
+        };
+        let Some(items) = property.get("items") else {
+            return object;
+        };
+        let (mut own, fields): (Map<_, _>, Map<_, _>) = object
+            .clone()
+            .into_iter()
+            .partition(|(key, _)| has_property(schema, key));
+        let before = self.notes.len();
+        let element = self.rename(items, fields);
+        let mut needed = required(items).peekable();
+        if needed.peek().is_none() || !needed.all(|key| element.contains_key(key)) {
+            self.notes.truncate(before);
+            return object;
+        }
+        self.changed = true;
+        own.insert(list.clone(), Value::Array(vec![Value::Object(element)]));
+        own
     }
 
     /// Fits every value of an object. `at` is where it stands, for messages; empty at the top.
@@ -220,6 +250,8 @@ impl Fitter<'_> {
 
     /// Checks what is inside a value of the right type.
     fn inside(&mut self, schema: &Value, value: Value, at: &str) -> Result<Value, String> {
+        let fitting = |choice: &&Value| has_type(&types(choice), &value);
+        let schema = choices(schema).iter().find(fitting).unwrap_or(schema);
         if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
             return self.choice(choices, value, at);
         }
@@ -231,6 +263,10 @@ impl Fitter<'_> {
                 let mut out = Vec::with_capacity(items.len());
                 for (index, item) in items.into_iter().enumerate() {
                     let place = format!("{at}[{index}]");
+                    let item = match item {
+                        Value::Object(element) => Value::Object(self.rename(schema, element)),
+                        other => other,
+                    };
                     out.extend(self.value(schema, item, &place, true)?);
                 }
                 Ok(Value::Array(out))

@@ -29,8 +29,8 @@ const SYNONYMS: &[&[&str]] = &[
         "replace",
         "replacement",
     ],
-    &["limit", "lines", "max_lines"],
-    &["offset", "start_line"],
+    &["limit", "lines", "max_lines", "n_lines", "head_limit"],
+    &["offset", "start_line", "line_offset"],
 ];
 
 /// Names that some models wrap around the whole arguments.

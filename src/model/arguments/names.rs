@@ -31,13 +31,29 @@ const CLASSES: &[(Class, &[&str])] = &[
         Class::List,
         &["ls", "list", "list_files", "list_directory", "list_dir"],
     ),
-    (Class::Glob, &["glob", "find", "find_files"]),
+    (Class::Glob, &["glob", "find", "find_files", "file_search"]),
     (
         Class::Grep,
-        &["grep", "grep_search", "search", "ripgrep", "search_files"],
+        &[
+            "grep",
+            "grep_search",
+            "grep_files",
+            "search",
+            "ripgrep",
+            "search_files",
+        ],
     ),
     (Class::Look, &["view_image"]),
-    (Class::Plan, &["update_plan", "todo_write"]),
+    (
+        Class::Plan,
+        &[
+            "update_plan",
+            "todo_write",
+            "todowrite",
+            "todo_list",
+            "set_todo_list",
+        ],
+    ),
     (
         Class::Write,
         &[
@@ -55,6 +71,7 @@ const CLASSES: &[(Class, &[&str])] = &[
             "edit_file",
             "str_replace",
             "str_replace_editor",
+            "str_replace_file",
             "replace",
             "replace_in_file",
             "search_replace",
@@ -71,6 +88,7 @@ const CLASSES: &[(Class, &[&str])] = &[
             "execute",
             "exec",
             "exec_command",
+            "exec_shell",
             "run_command",
             "run_shell_command",
             "execute_command",

@@ -1,6 +1,7 @@
 //! Reading a tool's JSON Schema.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// How deep a schema is shown to a model.
 const SHOWN_DEPTH: usize = 3;
@@ -17,6 +18,14 @@ fn show(schema: &Value, depth: usize) -> String {
             .map(Value::to_string)
             .collect::<Vec<_>>()
             .join(" | ");
+    }
+    let shown = choices(schema)
+        .iter()
+        .filter(|choice| types(choice) != ["null"])
+        .map(|choice| show(choice, depth))
+        .collect::<BTreeSet<_>>();
+    if !shown.is_empty() {
+        return shown.into_iter().collect::<Vec<_>>().join(" | ");
     }
     let kinds = types(schema);
     match kinds.as_slice() {
@@ -52,8 +61,31 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+        _ => {
+            let mut all = Vec::new();
+            for choice in choices(schema) {
+                let kinds = types(choice);
+                if kinds.is_empty() {
+                    return kinds;
+                }
+                all.extend(
+                    kinds
+                        .into_iter()
+                        .filter(|kind| !all.contains(kind))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            all
+        }
     }
+}
+
+/// The schemas of which a value must fit one; empty when there is no such choice.
+pub(super) fn choices(schema: &Value) -> &[Value] {
+    schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 /// True when the object must have this key.

@@ -90,6 +90,37 @@ fn fine(name: &str, arguments: &str) -> Value {
     serde_json::from_str(&settled.call.arguments).unwrap()
 }
 
+/// The form that pi had before its `edits`, and other agents' names for the fields.
+#[test]
+fn a_list_of_one_may_be_left_out() {
+    let text = || json!({"type": "string"});
+    let item = json!({"type": "object", "properties": {"oldText": text(), "newText": text()},
+        "required": ["oldText", "newText"], "additionalProperties": false});
+    let edit = tool(
+        "edit",
+        json!({"type": "object", "properties": {"path": text(), "edits": {"type": "array", "items": item}},
+            "required": ["path", "edits"], "additionalProperties": false}),
+    );
+    let settled = |arguments: Value| {
+        let tools = [edit.clone()];
+        settle(call("edit", &arguments.to_string()), &tools, &Finish::Stop)
+    };
+    let expected = json!({"path": "a", "edits": [{"oldText": "x", "newText": "y"}]});
+    for written in [
+        json!({"path": "a", "oldText": "x", "newText": "y"}),
+        json!({"path": "a", "old_string": "x", "new_string": "y"}),
+        json!({"path": "a", "edits": [{"old_string": "x", "new_string": "y"}]}),
+        json!({"path": "a", "edits": {"oldText": "x", "newText": "y"}}),
+    ] {
+        let settled = settled(written.clone());
+        assert_eq!(settled.fault, None, "{written}");
+        let arguments: Value = serde_json::from_str(&settled.call.arguments).unwrap();
+        assert_eq!(arguments, expected, "{written}");
+    }
+    let half = settled(json!({"path": "a", "oldText": "x"}));
+    assert!(half.fault.is_some());
+}
+
 #[test]
 fn valid_arguments_keep_their_bytes() {
     let text = "{\"path\" : \"a.rs\",\n \"limit\":2}";
@@ -436,4 +467,52 @@ fn no_bytes_can_make_it_panic() {
         }
         let _ = settle(call(&text, "{}"), &tools(), &Finish::Stop);
     }
+}
+
+/// A value of which the schema allows several forms: its parts are fitted by the form that it has.
+#[test]
+fn one_of_several_forms_is_fitted() {
+    let edit = json!({"type": "object", "required": ["old", "new"], "properties": {
+        "old": {"type": "string"}, "new": {"type": "string"}, "replace_all": {"type": "boolean"}}});
+    let schema = json!({"type": "object", "required": ["path", "edit"], "properties": {
+        "path": {"type": "string"},
+        "edit": {"anyOf": [edit, {"type": "array", "items": edit}]},
+        "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}});
+    assert_eq!(
+        expected(&schema),
+        "{\"path\": string, \"edit\": [{\"old\": string, \"new\": string, \"replace_all\"?: boolean}] | {\"old\": string, \"new\": string, \"replace_all\"?: boolean}, \"limit\"?: integer}"
+    );
+    let tools = [tool("str_replace_file", schema)];
+    let settled = |arguments: Value| {
+        let call = ToolCall {
+            id: "1".into(),
+            name: "StrReplaceFile".into(),
+            arguments: arguments.to_string(),
+            kind: CallKind::Function,
+            recovered: false,
+        };
+        let settled = settle(call, &tools, &Finish::Stop);
+        let arguments = serde_json::from_str::<Value>(&settled.call.arguments);
+        (
+            settled.fault.map(|fault| fault.to_string()),
+            arguments.expect("JSON"),
+        )
+    };
+    let one = json!({"old": "x", "new": "y"});
+    for (written, read) in [
+        (one.clone(), one.clone()),
+        (Value::String(one.to_string()), one.clone()),
+        (json!([one]), json!([one])),
+        (
+            json!([{"old": "x", "new": "y", "replace_all": "true"}]),
+            json!([{"old": "x", "new": "y", "replace_all": true}]),
+        ),
+    ] {
+        let (fault, arguments) = settled(json!({"path": "a", "edit": written, "limit": null}));
+        assert_eq!((fault, &arguments["edit"]), (None, &read));
+    }
+    let (fault, _) = settled(json!({"path": "a", "edit": {"old": "x"}}));
+    assert!(fault.is_some_and(|why| why.contains("missing \"edit.new\"")));
+    let (fault, _) = settled(json!({"path": "a", "edit": 3}));
+    assert!(fault.is_some_and(|why| why.contains("must be an object or an array")));
 }

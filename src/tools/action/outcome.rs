@@ -19,11 +19,12 @@ pub enum Outcome {
     Found(FoundOut),
     /// Of a grep.
     Matches(GrepOut),
-    /// Of a shell, shell input or shell stop.
+    /// Of a shell, shell input, shell stop, or a wait for one command.
     Shell(ShellOut),
     /// Of a grep that counts: each file, absolute, with its matching lines.
     Counted(CountOut),
-    /// Of a list of background commands.
+    /// Of a list of background commands; of a wait for any of them when none has ended: those that
+    /// run.
     Jobs(Vec<JobOut>),
     /// The plan was taken over.
     Planned,
@@ -236,6 +237,8 @@ pub struct ShellOut {
     pub command: String,
     /// Where it ran, absolute.
     pub dir: PathBuf,
+    /// Its number, if it runs or ran in the background.
+    pub job: Option<u32>,
     /// Standard output and standard error as they came, valid UTF-8, escape sequences kept.
     pub output: Output,
     /// How it stands.
@@ -281,6 +284,7 @@ pub struct Output {
     pub text: String,
     /// How many bytes there were.
     pub bytes: u64,
-    /// Where the whole of it is, when it is more than the model will be shown.
+    /// Where the whole of it is: when it is more than the model will be shown, and always for a
+    /// command in the background, whose file grows while it runs.
     pub file: Option<PathBuf>,
 }

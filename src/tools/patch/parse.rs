@@ -45,6 +45,12 @@ pub struct Chunk {
     pub lines: Vec<Line>,
     /// The change is at the end of the file.
     pub at_end: bool,
+    /// Some of its lines have no sign, so that others may have lost a blank of their indentation.
+    pub unsigned: bool,
+    /// The line at which it says that it begins, from 1.
+    pub line: Option<usize>,
+    /// Whether the file's last line has a line end after the change, if it says so.
+    pub ends: Option<bool>,
 }
 
 /// One line of a chunk.
@@ -56,6 +62,13 @@ pub enum Line {
     Remove(String),
     /// It comes.
     Add(String),
+}
+
+/// True for a text that has the header of a file in this format.
+pub fn is_codex(text: &str) -> bool {
+    let headers = ["*** Add File:", "*** Update File:", "*** Delete File:"];
+    let is_header = |l: &str| headers.iter().any(|h| l.trim_start().starts_with(h));
+    text.lines().any(is_header)
 }
 
 const BEGIN: &str = "*** Begin Patch";
@@ -115,7 +128,7 @@ fn body(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// True for a last line that cannot belong to a patch without its end marker.
-fn wraps(line: &str) -> bool {
+pub(super) fn wraps(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || ["EOF", "PATCH", "```", "'", "\""].contains(&line)
 }
@@ -276,7 +289,7 @@ fn is_diff_header(line: &str) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-fn bad(number: usize, line: &str, why: &str) -> ToolError {
+pub(super) fn bad(number: usize, line: &str, why: &str) -> ToolError {
     let shown = crate::words::head(line, 120);
     ToolError::BadPatch {
         why: format!("line {number} of the patch (`{shown}`) cannot be read: {why}"),

@@ -31,24 +31,40 @@ const WAYS: [Option<Pass>; 4] = [
     Some(Pass::Indentation),
 ];
 
-/// Finds the place of a chunk in the lines from `from` on. `text` is the whole file.
-pub fn place(chunk: &Chunk, file: &[&str], from: usize, text: &str) -> Result<Placed, Unplaced> {
+/// Finds the place of a chunk in the lines from `from` on. `off` is how far the line numbers of the
+/// patch are off here, `text` the whole file.
+pub fn place(
+    chunk: &Chunk,
+    file: &[&str],
+    from: usize,
+    off: isize,
+    text: &str,
+) -> Result<Placed, Unplaced> {
     let mut lines: &[Line] = &chunk.lines;
     let anchor = after_contexts(chunk, file, from);
+    let said = chunk
+        .line
+        .map(|line| line.saturating_sub(1).saturating_add_signed(off));
     loop {
         let old: Vec<&str> = lines.iter().filter_map(Line::standing).collect();
         if old.is_empty() && !chunk.lines.iter().any(|l| l.standing().is_some()) {
-            let at = match (anchor, chunk.contexts.last()) {
-                (Some(at), Some(_)) if !chunk.at_end => at,
-                (None, Some(context)) => return Err(Unplaced::Missing(context.clone())),
+            let at = match (anchor, chunk.contexts.last(), said) {
+                (Some(at), Some(_), _) if !chunk.at_end => at,
+                (None, Some(context), _) => return Err(Unplaced::Missing(context.clone())),
+                (_, None, Some(said)) => said.max(from).min(file.len()),
                 _ => file.len(),
             };
             return Ok(fill(lines, file, at, None, text));
         }
         if !old.is_empty() {
             let anchored = anchor.is_some() && !chunk.contexts.is_empty();
-            let first = anchored || chunk.at_end;
-            if let Some(found) = search(&old, file, anchor.unwrap_or(from), chunk.at_end, first)? {
+            let choice = match (chunk.at_end, said) {
+                (true, said) => Choice::Last(said.unwrap_or(0)),
+                (_, Some(said)) => Choice::Nearest(said),
+                _ if anchored => Choice::First,
+                _ => Choice::Only,
+            };
+            if let Some(found) = search(&old, file, anchor.unwrap_or(from), choice)? {
                 return Ok(fill(lines, file, found.0, found.1, text));
             }
             // A context that is wrong, or that the chunk repeats, need not matter.
@@ -66,7 +82,26 @@ pub fn place(chunk: &Chunk, file: &[&str], from: usize, text: &str) -> Result<Pl
         }
     }
     let expected: Vec<&str> = chunk.lines.iter().filter_map(Line::standing).collect();
-    Err(Unplaced::Missing(expected.join("\n")))
+    let missing = Unplaced::Missing(expected.join("\n"));
+    if !chunk.unsigned {
+        return Err(missing);
+    }
+    let mut signed = chunk.clone();
+    signed.unsigned = false;
+    for line in &mut signed.lines {
+        if let Line::Keep(text) = line
+            && text.starts_with(' ')
+        {
+            text.insert(0, ' ');
+        }
+    }
+    place(&signed, file, from, off, text).map_err(|_| missing)
+}
+
+/// True when the lines that a chunk wants to find stand in just one place.
+pub fn is_unique(chunk: &Chunk, file: &[&str]) -> bool {
+    let old: Vec<&str> = chunk.lines.iter().filter_map(Line::standing).collect();
+    places(&old, file, 0).1.len() == 1
 }
 
 impl Line {
@@ -112,25 +147,48 @@ fn places(old: &[&str], file: &[&str], from: usize) -> (Option<Option<Pass>>, Ve
     (None, Vec::new())
 }
 
-/// The place to take: the last at the end of the file, else the first. Another indentation is
-/// too loose to choose by, unless something else has chosen.
+/// Which of several places is meant.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// Nothing says it: the first, unless they are the same only but for their indentation, which
+    /// is too loose to choose by.
+    Only,
+    /// The first after a context.
+    First,
+    /// The one at the end of the file, if there is one, else the nearest to this line, from 0.
+    Last(usize),
+    /// The one nearest to this line, from 0; it has to be there where only the indentation differs.
+    Nearest(usize),
+}
+
+/// The place to take, and the way in which it is the same.
 fn search(
     old: &[&str],
     file: &[&str],
     from: usize,
-    at_end: bool,
-    chosen: bool,
+    choice: Choice,
 ) -> Result<Option<(usize, Option<Pass>)>, Unplaced> {
     let (Some(way), starts) = places(old, file, from) else {
         return Ok(None);
     };
+    let chosen = match choice {
+        Choice::Only => false,
+        Choice::First | Choice::Last(_) => true,
+        Choice::Nearest(line) => starts.contains(&line),
+    };
     if way == Some(Pass::Indentation) && starts.len() > 1 && !chosen {
         return Err(Unplaced::Several(starts.iter().map(|s| s + 1).collect()));
     }
-    let last = starts
-        .last()
-        .filter(|s| at_end && *s + old.len() == file.len());
-    Ok(last.or(starts.first()).map(|start| (*start, way)))
+    let nearest = |line: usize| starts.iter().min_by_key(|start| start.abs_diff(line));
+    let start = match choice {
+        Choice::Only | Choice::First => starts.first(),
+        Choice::Last(line) => {
+            let last = starts.last().filter(|s| *s + old.len() == file.len());
+            last.or(nearest(line))
+        }
+        Choice::Nearest(line) => nearest(line),
+    };
+    Ok(start.map(|start| (*start, way)))
 }
 
 /// The lines after the change. What stays keeps the file's own form; what comes is re-indented

@@ -168,7 +168,7 @@ fn several_sections_are_read() {
     let paths: Vec<&str> = got.iter().map(|s| s.path.as_str()).collect();
     assert_eq!(paths, ["old", "a b", "d", "e"]);
     assert_eq!(
-        touched(patch),
+        touched(patch, PatchForm::Codex),
         Ok(["old", "a b", "c", "d", "e"].map(String::from).to_vec())
     );
 }

@@ -44,6 +44,142 @@ fn a_read_gives_lines_and_says_what_is_left() {
     assert!(matches!(room, Outcome::Read(out) if out.text == "éé" && out.cut));
 }
 
+/// What `tail -n` and `tail -n | head -n` print.
+#[test]
+fn a_read_can_count_from_the_end() {
+    let mut b = Bench::new()
+        .file("a", "one\r\ntwo\r\nthree\r\nfour\r\n")
+        .file("open", "one\ntwo")
+        .file("empty", "");
+    let last = |path: &str, first, lines, max_bytes| {
+        Action::Read(Read {
+            first,
+            from_end: true,
+            ..Read::new(path, lines, max_bytes)
+        })
+    };
+    for (action, text, first, lines, total, cut) in [
+        (last("a", 2, None, 100), "three\nfour\n", 3, 2, 4, false),
+        (last("a", 1, None, 100), "four\n", 4, 1, 4, false),
+        (last("a", 0, None, 100), "four\n", 4, 1, 4, false),
+        (last("a", 3, Some(2), 100), "two\nthree\n", 2, 2, 4, false),
+        (last("a", 9, Some(1), 100), "one\n", 1, 1, 4, false),
+        (last("a", 2, None, 7), "three\n", 3, 1, 4, true),
+        (last("open", 1, None, 100), "two", 2, 1, 2, false),
+        (last("empty", 5, None, 100), "", 1, 0, 0, false),
+    ] {
+        match b.run(action.clone()) {
+            Outcome::Read(out) => assert_eq!(
+                (out.text.as_str(), out.first, out.lines, out.total, out.cut),
+                (text, first, lines, total, cut),
+                "{action:?}"
+            ),
+            other => panic!("{other:?}"),
+        }
+    }
+    // The memory knows the lines, whichever way they were asked for.
+    let same = b.run(Action::Read(Read {
+        first: 3,
+        ..Read::new("a", Some(2), 100)
+    }));
+    assert!(matches!(same, Outcome::Read(out) if out.repeated && out.first == 3));
+    b.changed(write("a", "new\n", true));
+}
+
+/// What `ls -A` shows.
+#[test]
+fn a_folder_is_listed_where_the_harness_has_it_so() {
+    let mut b = Bench::new()
+        .file(".gitignore", "out\n")
+        .file("out", "")
+        .file("src/.hidden", "")
+        .file("z", "");
+    let list = |path: &str, first, lines| {
+        Action::Read(Read {
+            first,
+            or_list: true,
+            ..Read::new(path, lines, 10)
+        })
+    };
+    let mut names = |action| match b.run(action) {
+        Outcome::Listed(out) => {
+            let names: Vec<String> = out.entries.into_iter().map(|e| e.name).collect();
+            (names.join(" "), out.more)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        names(list(".", 1, None)),
+        ("src .gitignore out z".into(), 0)
+    );
+    assert_eq!(names(list("src", 0, None)), (".hidden".into(), 0));
+    assert_eq!(names(list(".", 2, Some(1))), (".gitignore".into(), 2));
+    assert_eq!(names(list(".", 9, None)), (String::new(), 0));
+    assert!(matches!(b.run(list("z", 1, None)), Outcome::Read(_)));
+    assert!(matches!(
+        b.error(list("y", 1, None)),
+        ToolError::NotFound { .. }
+    ));
+}
+
+#[test]
+fn what_is_added_comes_after_what_is_there() {
+    let add = |path: &str, content: &str, read_first| Action::Write {
+        path: path.into(),
+        content: content.into(),
+        rule: WriteRule {
+            read_first,
+            must_be_new: false,
+            append: true,
+        },
+    };
+    let mut b = Bench::new()
+        .file("a", "one\n")
+        .file("crlf", "one\r\n")
+        .file("open", "one")
+        .file("bytes", b"\xff\n");
+    // A line that looks like one left out is meant as it stands: nothing is written over.
+    let changes = b.changed(add("a", "# ... rest unchanged\n", false));
+    let [change] = changes.as_slice() else {
+        panic!("{changes:?}");
+    };
+    assert_eq!(
+        (change.kind, change.before.as_deref(), change.lines),
+        (ChangeKind::Update, Some("one\n"), Some((2, 2)))
+    );
+    assert_eq!(change.after.as_deref(), Some("one\n# ... rest unchanged\n"));
+    assert_eq!(b.text("a"), "one\n# ... rest unchanged\n");
+    b.changed(Action::UndoEdit { path: "a".into() });
+    assert_eq!(b.text("a"), "one\n");
+    b.changed(add("crlf", "two\nthree", false));
+    assert_eq!(b.text("crlf"), "one\r\ntwo\r\nthree");
+    b.changed(add("open", "two", false));
+    assert_eq!(b.text("open"), "onetwo");
+    b.changed(add("bytes", "x", false));
+    let bytes = fs::read(b.dir.join("bytes")).expect("there");
+    assert_eq!(bytes, b"\xff\nx");
+    // A new file, of which the model knows all.
+    assert_eq!(
+        b.changed(add("new/f", "x\n", true))[0].kind,
+        ChangeKind::Add
+    );
+    b.changed(add("new/f", "y\n", true));
+    assert_eq!(b.text("new/f"), "x\ny\n");
+    // The rule of the harness holds, and adding is no reading.
+    let not_read = ToolError::NotRead { path: "a".into() };
+    assert_eq!(b.error(add("a", "two\n", true)), not_read);
+    b.changed(add("a", "two\n", false));
+    assert_eq!(b.error(add("a", "two\n", true)), not_read);
+    b.read_all("a");
+    b.changed(add("a", "three\n", true));
+    fs::write(b.dir.join("a"), "other\n").expect("written");
+    let changed = ToolError::ChangedSince { path: "a".into() };
+    assert_eq!(b.error(add("a", "four\n", true)), changed);
+    b.changed(add("a", "four\n", false));
+    assert_eq!(b.text("a"), "other\nfour\n");
+    assert_eq!(b.error(write("a", "x", false)), changed);
+}
+
 #[test]
 fn what_cannot_be_read_has_its_reason() {
     let mut b = Bench::new()

@@ -17,6 +17,13 @@ fn workspace() -> Bench {
         .file("README.md", "text\n")
 }
 
+/// Gives a file a time of change.
+fn age(b: &Bench, path: &str, seconds: u64) {
+    let file = fs::File::options().append(true).open(b.dir.join(path));
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    file.expect("there").set_modified(time).expect("mine");
+}
+
 fn grep(pattern: &str) -> Action {
     Action::Grep(Grep::new(pattern, 100))
 }
@@ -91,18 +98,167 @@ fn a_grep_has_its_options() {
 }
 
 #[test]
+fn a_grep_goes_on_where_it_left_off() {
+    let mut b = Bench::new().file("f", "1 x\n2\n3 x\n4 x\n5\n6 x\n");
+    let page = |skip, limit, context| {
+        Action::Grep(Grep {
+            skip,
+            context,
+            ..Grep::new("x", limit)
+        })
+    };
+    let text = |found: Vec<String>| found.join(" ");
+    for (action, want, cut) in [
+        (page(0, 2, (0, 0)), "f:1:1 x f:3:3 x", true),
+        (page(2, 2, (0, 0)), "f:4:4 x f:6:6 x", false),
+        (page(1, 1, (0, 1)), "f:3:3 x", true),
+        (page(2, 1, (0, 1)), "f:4:4 x f-5-5", true),
+        (page(3, 1, (1, 0)), "f-5-5 f:6:6 x", false),
+        (page(1, 1, (1, 0)), "f-2-2 f:3:3 x", true),
+        (page(4, 9, (1, 1)), "", false),
+        (page(9, usize::MAX, (0, 0)), "", false),
+    ] {
+        let (found, total, is_cut) = lines(&mut b, action.clone());
+        assert_eq!(
+            (text(found).as_str(), total, is_cut),
+            (want, 4, cut),
+            "{action:?}"
+        );
+    }
+}
+
+/// What `rg -nU --multiline-dotall` prints for these files.
+#[test]
+fn a_grep_matches_across_lines() {
+    let code = "fn a(\n    x: u32,\n) {}\n\nfn b() {}\nfn c(\n  y: u8,\n) {}\nend\n";
+    let mut b = Bench::new()
+        .file("a.rs", code)
+        .file("crlf", "one\r\ntwo\r\nthree\r\n");
+    let across = |pattern: &str, context, want| {
+        Action::Grep(Grep {
+            multiline: true,
+            context,
+            want,
+            ..Grep::new(pattern, 100)
+        })
+    };
+    let functions = r"fn \w\([^)]*\)";
+    let found = lines(&mut b, across(functions, (0, 0), GrepWant::Lines));
+    let want = "a.rs:1:fn a(|a.rs:2:    x: u32,|a.rs:3:) {}|a.rs:5:fn b() {}|a.rs:6:fn c(|a.rs:7:  y: u8,|a.rs:8:) {}";
+    assert_eq!((found.0.join("|").as_str(), found.1), (want, 7));
+    let found = lines(&mut b, across("u32,\n\\)", (1, 1), GrepWant::Lines));
+    let want = "a.rs-1-fn a(|a.rs:2:    x: u32,|a.rs:3:) {}|a.rs-4-";
+    assert_eq!(found.0.join("|"), want);
+    let found = lines(&mut b, across("^one$.*thr", (0, 0), GrepWant::Lines));
+    assert_eq!(found.0, ["crlf:1:one", "crlf:2:two", "crlf:3:three"]);
+    for (pattern, count) in [(functions, 3), ("fn.*?\\}", 3), ("fn.*\\}", 1)] {
+        let out = b.run(across(pattern, (0, 0), GrepWant::Counts));
+        let Outcome::Counted(out) = out else {
+            panic!("{out:?}");
+        };
+        assert_eq!(out.files, [(b.dir.join("a.rs"), count)], "{pattern}");
+    }
+    // A line end in the expression says the same as the option; `.` stays within a line.
+    assert_eq!(lines(&mut b, grep(r"u32,\n\)")).1, 2);
+    assert_eq!(lines(&mut b, grep(r"u32.\n.*")).1, 2);
+    assert_eq!(lines(&mut b, grep("u32.*end")).1, 0);
+}
+
+#[test]
+fn a_grep_gives_the_files_newest_first() {
+    let mut b = workspace();
+    age(&b, "src/main.rs", 1000);
+    age(&b, "src/lib/deep.rs", 2000);
+    let dir = b.dir.clone();
+    let mut files = |pattern: &str, skip, limit| match b.run(Action::Grep(Grep {
+        want: GrepWant::Files,
+        skip,
+        ..Grep::new(pattern, limit)
+    })) {
+        Outcome::Found(out) => {
+            let names = out.paths.iter().map(|p| p.strip_prefix(&dir));
+            let names = names.map(|p| p.expect("inside").display().to_string());
+            (names.collect::<Vec<_>>().join(" "), out.total)
+        }
+        other => panic!("{other:?}"),
+    };
+    let (deep, main) = ("src/lib/deep.rs", "src/main.rs");
+    assert_eq!(files("needle", 0, 9), (format!("{deep} {main}"), 2));
+    assert_eq!(files("needle", 0, 1), (deep.into(), 2));
+    assert_eq!(files("needle", 1, 9), (main.into(), 2));
+    assert_eq!(files("needle", 2, 9), (String::new(), 2));
+    assert_eq!(files("nothing", 0, 9), (String::new(), 0));
+}
+
+/// What `rg -c` counts.
+#[test]
+fn a_grep_counts_by_path() {
+    let mut b = workspace().file("z.rs", "e\n").file("src/a", "e e\nx\ne\n");
+    let count = |skip, limit| {
+        Action::Grep(Grep {
+            want: GrepWant::Counts,
+            skip,
+            ..Grep::new("e", limit)
+        })
+    };
+    let dir = b.dir.clone();
+    let at = |path: &str| dir.join(path);
+    let mut counted = |action| match b.run(action) {
+        Outcome::Counted(out) => out,
+        other => panic!("{other:?}"),
+    };
+    let all = counted(count(0, 9));
+    let want = [
+        (at(".gitignore"), 1),
+        (at("README.md"), 1),
+        (at("src/a"), 2),
+        (at("src/lib/deep.rs"), 4),
+        (at("src/main.rs"), 1),
+        (at("z.rs"), 1),
+    ];
+    assert_eq!(all.files, want);
+    assert_eq!((all.total_files, all.total), (6, 10));
+    let part = counted(count(2, 2));
+    assert_eq!(part.files, want[2..4]);
+    assert_eq!((part.total_files, part.total), (6, 10));
+}
+
+#[test]
+fn a_grep_knows_the_types_of_ripgrep() {
+    let mut b = workspace()
+        .file("a.py", "needle\n")
+        .file("b.tsx", "needle\n");
+    let of = |kind: &str, path: Option<&str>| {
+        Action::Grep(Grep {
+            file_type: Some(kind.into()),
+            path: path.map(String::from),
+            ..Grep::new("needle", 9)
+        })
+    };
+    assert_eq!(lines(&mut b, of("py", None)).0, ["a.py:1:needle"]);
+    assert_eq!(lines(&mut b, of("Rust", None)).1, 2);
+    assert_eq!(lines(&mut b, of("ts", None)).0, ["b.tsx:1:needle"]);
+    assert_eq!(lines(&mut b, of("go", None)).1, 0);
+    assert_eq!(lines(&mut b, of("javascript", None)).1, 0);
+    assert_eq!(lines(&mut b, of("", None)).1, 4);
+    assert_eq!(lines(&mut b, of("rust", Some("a.py"))).1, 1);
+    for (wrong, near) in [
+        ("rs", "rust"),
+        (".tsx", "ts, typescript"),
+        ("pyton", "python"),
+        ("??", "py"),
+    ] {
+        let error = b.error(of(wrong, None));
+        assert!(matches!(&error, ToolError::BadPattern { pattern, .. } if pattern == wrong));
+        assert!(error.to_string().contains(near), "{error}");
+    }
+}
+
+#[test]
 fn a_glob_gives_the_newest_first() {
     let mut b = workspace();
-    let age = |path: &str, seconds| {
-        let file = fs::File::options()
-            .append(true)
-            .open(b.dir.join(path))
-            .expect("there");
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        file.set_modified(time).expect("mine");
-    };
-    age("src/main.rs", 1000);
-    age("src/lib/deep.rs", 2000);
+    age(&b, "src/main.rs", 1000);
+    age(&b, "src/lib/deep.rs", 2000);
     let dir = b.dir.clone();
     let mut glob = |pattern: &str, path: Option<&str>, limit| match b.run(Action::Glob {
         pattern: pattern.into(),

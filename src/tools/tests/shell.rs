@@ -28,6 +28,25 @@ fn input(b: &mut Bench, id: u32, chars: &str, wait: u64) -> ShellOut {
     }
 }
 
+/// A command that is started and left alone.
+fn start(b: &mut Bench, command: &str) -> u32 {
+    let mut start = shell(command);
+    start.background = true;
+    job(&out(b, start))
+}
+
+fn wait(id: Option<u32>, wait: Duration, all: bool) -> Action {
+    Action::ShellWait { id, wait, all }
+}
+
+/// A wait for one command that gives its result.
+fn waited(b: &mut Bench, id: Option<u32>, time: Duration, all: bool) -> ShellOut {
+    match b.run(wait(id, time, all)) {
+        Outcome::Shell(out) => out,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn job(out: &ShellOut) -> u32 {
     match out.status {
         ShellStatus::Running { id, .. } => id,
@@ -212,26 +231,23 @@ fn a_command_goes_on_in_the_background() {
 #[test]
 fn the_end_of_a_background_command_is_told_once() {
     let mut b = Bench::new();
-    let start = |command: &str| {
-        let mut start = shell(command);
-        start.background = true;
-        start
-    };
-    let quick = job(&out(&mut b, start("echo over; exit 2")));
-    let slow = job(&out(&mut b, start("sleep 60")));
+    let quick = start(&mut b, "echo over; exit 2");
+    let slow = start(&mut b, "sleep 60");
     let until = Instant::now() + LONG;
     let mut ends = Vec::new();
     while ends.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
         ends = b.bench.ended_jobs();
     }
-    let end = JobEnd {
-        file: None,
-        id: quick,
-        command: "echo over; exit 2".into(),
-        code: Some(2),
+    let [end] = ends.as_slice() else {
+        panic!("one end, not {ends:?}");
     };
-    assert_eq!(ends, [end]);
+    assert_eq!(
+        (end.id, end.command.as_str(), end.code),
+        (quick, "echo over; exit 2", Some(2))
+    );
+    let kept = end.file.as_ref().expect("a file");
+    assert_eq!(fs::read_to_string(kept).expect("text"), "over\n");
     assert_eq!(b.bench.ended_jobs(), []);
     let last = input(&mut b, quick, "", 0);
     assert_eq!(
@@ -249,12 +265,168 @@ fn the_end_of_a_background_command_is_told_once() {
     // 9, or 15 when its helper was still starting.
     assert!(matches!(stopped, Outcome::Shell(o) if matches!(o.status, ShellStatus::Signaled(_))));
     assert!(gone(&pid));
-    let third = out(&mut b, start("sleep 60"));
-    let ShellStatus::Running { pid, .. } = third.status else {
-        panic!("it runs");
-    };
+    start(&mut b, "sleep 60");
+    let pid = b.bench.jobs()[0].pid.to_string();
     drop(b);
-    assert!(gone(&pid.to_string()), "nothing outlives the workbench");
+    assert!(gone(&pid), "nothing outlives the workbench");
+}
+
+#[test]
+fn a_background_command_has_a_file_that_grows() {
+    let mut b = Bench::new();
+    let mut talk = shell("while read line; do echo got $line; done");
+    (talk.stdin, talk.background) = (true, true);
+    let begun = out(&mut b, talk);
+    let (id, file) = (job(&begun), begun.output.file.expect("a file"));
+    assert_eq!(begun.job, Some(id));
+    let path = file.display().to_string();
+    assert_eq!(b.read_all(&path).text, "", "it is there at once");
+    assert_eq!(input(&mut b, id, "one\n", 1000).output.text, "got one\n");
+    assert_eq!(b.read_all(&path).text, "got one\n");
+    let heard = input(&mut b, id, "two\n", 1000);
+    assert_eq!(heard.output.text, "got two\n");
+    assert_eq!(heard.output.file.as_ref(), Some(&file));
+    assert_eq!(b.read_all(&path).text, "got one\ngot two\n");
+    // One that is left running at its limit, too; what it printed before is in the file.
+    let mut late = shell("echo early; sleep 60");
+    late.on_timeout = OnTimeout::Background;
+    late.time_limit = Some(Duration::from_millis(500));
+    let late = out(&mut b, late);
+    assert_eq!(late.output.text, "early\n");
+    let path = late.output.file.expect("a file").display().to_string();
+    assert_eq!(b.read_all(&path).text, "early\n");
+    let read = b.run(read(&path));
+    assert!(b.bench.still_grows(&read));
+    b.bench.stop_all();
+    assert!(!b.bench.still_grows(&read));
+}
+
+#[test]
+fn a_wait_gives_what_is_new_or_all() {
+    let mut b = Bench::new();
+    let id = start(
+        &mut b,
+        "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exit 3",
+    );
+    let some = Some(id);
+    let until = Instant::now() + LONG;
+    let mut first = String::new();
+    while first.is_empty() && Instant::now() < until {
+        let out = waited(&mut b, some, Duration::from_millis(20), false);
+        assert_eq!((job(&out), out.job), (id, some));
+        first = out.output.text;
+    }
+    assert_eq!(first, "one\n");
+    assert_eq!(
+        waited(&mut b, some, Duration::ZERO, false).output.text,
+        "",
+        "nothing new"
+    );
+    let all = waited(&mut b, some, Duration::from_millis(20), true);
+    assert_eq!((all.output.text.as_str(), job(&all)), ("one\n", id));
+    let mut b = b.file("go", "");
+    let end = waited(&mut b, some, LONG, false);
+    assert_eq!(
+        (end.output.text.as_str(), end.status),
+        ("two\n", ShellStatus::Exited(3))
+    );
+    assert_eq!(b.bench.ended_jobs(), [], "its end was told");
+    // What ended can be looked at again, but not typed into or stopped.
+    for _ in 0..2 {
+        let again = waited(&mut b, some, LONG, true);
+        assert_eq!(
+            (again.output.text.as_str(), again.status, again.output.bytes),
+            ("one\ntwo\n", ShellStatus::Exited(3), 8)
+        );
+    }
+    assert_eq!(waited(&mut b, some, LONG, false).output.text, "");
+    let gone = ToolError::NoSuchCommand {
+        id,
+        running: vec![],
+    };
+    assert_eq!(b.error(Action::ShellStop { id }), gone);
+    assert!(matches!(
+        b.error(wait(Some(9), LONG, true)),
+        ToolError::NoSuchCommand { id: 9, .. }
+    ));
+}
+
+#[test]
+fn a_wait_for_any_gives_the_first_that_ends() {
+    let mut b = Bench::new();
+    assert_eq!(b.run(wait(None, LONG, true)), Outcome::Jobs(vec![]));
+    let slow = start(&mut b, "sleep 60");
+    let quick = start(&mut b, "sleep 0.3; echo quick");
+    let rows = |outcome: Outcome| match outcome {
+        Outcome::Jobs(jobs) => jobs
+            .into_iter()
+            .map(|j| (j.id, matches!(j.status, ShellStatus::Running { .. })))
+            .collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let look = b.run(wait(None, Duration::ZERO, true));
+    assert_eq!(rows(look), [(slow, true), (quick, true)]);
+    let begun = Instant::now();
+    let end = waited(&mut b, None, LONG, true);
+    assert_eq!(
+        (end.job, end.output.text.as_str(), end.status),
+        (Some(quick), "quick\n", ShellStatus::Exited(0))
+    );
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(b.bench.ended_jobs(), []);
+    // The end of that one was told: the next wait is for the other.
+    let over = b.run(wait(None, Duration::from_millis(50), true));
+    assert_eq!(rows(over), [(slow, true)]);
+    assert_eq!(
+        rows(b.run(Action::ShellList)),
+        [(slow, true), (quick, false)]
+    );
+    // One that ended in the meantime is given at once.
+    let late = start(&mut b, "exit 4");
+    let until = Instant::now() + LONG;
+    while b.bench.jobs().len() > 1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+        b.run(Action::ShellList);
+    }
+    let end = waited(&mut b, None, Duration::ZERO, false);
+    assert_eq!((end.job, end.status), (Some(late), ShellStatus::Exited(4)));
+}
+
+#[test]
+fn a_wait_ends_with_a_cancel_and_the_command_goes_on() {
+    let mut b = Bench::new();
+    let id = start(&mut b, "sleep 60");
+    for some in [Some(id), None] {
+        let cancel = Cancel::new();
+        let stopper = cancel.clone();
+        let begun = Instant::now();
+        let late = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            stopper.cancel();
+        });
+        let action = wait(some, LONG, true);
+        let outcome = b
+            .bench
+            .run(&action, &Lift::Nothing, 1000, &cancel, &mut |_| {});
+        assert_eq!(outcome, Outcome::Interrupted);
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        late.join().expect("no panic");
+    }
+    assert_eq!(b.bench.jobs().len(), 1);
+}
+
+#[test]
+fn of_what_ended_the_latest_are_remembered() {
+    let mut b = Bench::new();
+    for _ in 0..20 {
+        let id = start(&mut b, "echo x");
+        waited(&mut b, Some(id), LONG, false);
+    }
+    let Outcome::Jobs(jobs) = b.run(Action::ShellList) else {
+        panic!("jobs");
+    };
+    let ids: Vec<u32> = jobs.iter().map(|j| j.id).collect();
+    assert_eq!(ids, (5..=20).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! The arguments of a call from its action: the inverse of [`calls`](super::calls).
+
+use super::calls::{HITS, READ, ROLES};
+use super::status_name;
+use crate::tools::action::{AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, WriteRule};
+use serde_json::{Value, json};
+
+/// An object of the values that are there.
+pub fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
+    entries
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// A flag, when it is set.
+pub fn set(flag: bool) -> Option<Value> {
+    flag.then_some(Value::Bool(true))
+}
+
+/// A number, when it is not the default.
+fn unless(default: usize, number: usize) -> Option<Value> {
+    (number != default).then(|| number.into())
+}
+
+/// Of Read and ReadFile.
+pub fn read(read: &Read) -> Value {
+    let first = i64::try_from(read.first).unwrap_or(i64::MAX);
+    let offset = if read.from_end { -first } else { first };
+    object([
+        ("path", Some(read.path.as_str().into())),
+        ("line_offset", (offset != 1).then(|| offset.into())),
+        ("n_lines", read.lines.and_then(|n| unless(READ.0, n))),
+    ])
+}
+
+/// Of Write and WriteFile.
+pub fn write(path: &str, content: &str, rule: WriteRule) -> Value {
+    object([
+        ("path", Some(path.into())),
+        ("content", Some(content.into())),
+        ("mode", rule.append.then(|| "append".into())),
+    ])
+}
+
+/// Of Grep.
+pub fn grep(grep: &Grep) -> Value {
+    let mode = match grep.want {
+        GrepWant::Lines => Some("content"),
+        GrepWant::Files => None,
+        GrepWant::Counts => Some("count_matches"),
+    };
+    let (before, after) = grep.context;
+    object([
+        ("pattern", Some(grep.pattern.as_str().into())),
+        ("path", grep.path.as_deref().map(Value::from)),
+        ("glob", grep.include.as_deref().map(Value::from)),
+        ("type", grep.file_type.as_deref().map(Value::from)),
+        ("output_mode", mode.map(Value::from)),
+        ("-i", set(grep.ignore_case)),
+        ("-B", unless(0, before)),
+        ("-A", unless(0, after)),
+        ("head_limit", unless(HITS.0, grep.limit)),
+        ("offset", unless(0, grep.skip)),
+        ("multiline", set(grep.multiline)),
+    ])
+}
+
+/// Of TodoList and SetTodoList.
+pub fn todos(steps: &[PlanStep]) -> Value {
+    let todos: Vec<Value> = steps
+        .iter()
+        .map(|step| json!({"title": step.text, "status": status_name(step.status)}))
+        .collect();
+    json!({"todos": todos})
+}
+
+/// Of AskUserQuestion.
+pub fn questions(questions: &[AskedQuestion]) -> Value {
+    let questions: Vec<Value> = questions
+        .iter()
+        .map(|asked| {
+            let options: Vec<Value> = asked
+                .options
+                .iter()
+                .map(|(label, what)| json!({"label": label, "description": what}))
+                .collect();
+            json!({
+                "question": asked.question,
+                "header": asked.header,
+                "options": options,
+                "multi_select": asked.several,
+            })
+        })
+        .collect();
+    json!({"questions": questions})
+}
+
+/// Of Agent. The role of another harness becomes the one that may do as much.
+pub fn delegate(part: &Delegate) -> Value {
+    let role = match ROLES.iter().find(|role| **role == part.role) {
+        Some(role) => role,
+        None if part.read_only => "explore",
+        None => "coder",
+    };
+    json!({"prompt": part.prompt, "description": part.title, "subagent_type": role})
+}
