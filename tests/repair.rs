@@ -172,14 +172,19 @@ fn a_model_without_tools_is_prompted() {
             .iter()
             .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)));
         let call = xml(&name, &arguments.collect::<Vec<_>>());
+        // An end that is a call is written as text as well.
+        let end = |text: &str| match finish(harness, text).calls.first() {
+            Some(Call::Raw(name, _)) => say(&format!("{text}\n{}", xml(name, &[]))),
+            _ => say(text),
+        };
         let run = agent()
             .harness(harness)
             .server_kind(Kind::OllamaWithoutTools)
             .wire_only("ollama")
             .model(script![
                 say(&format!("I make it.\n{call}")),
-                say("done"),
-                say("again")
+                end("done"),
+                end("again")
             ])
             .run("make it")
             .expect_exit(0)
@@ -281,7 +286,9 @@ fn answers_are_held_in_shape_after_two_faults() {
 /// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
-    for harness in with_tools() {
+    // Where a task ends with a call, any reply without one is asked about.
+    let ends_with_text = |harness: &&str| finish(harness, "").calls.is_empty();
+    for harness in with_tools().filter(ends_with_text) {
         let announce = || say("The file is there. Let me read it now.");
         let done = Agent::new()
             .harness(harness)
