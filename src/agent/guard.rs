@@ -14,13 +14,13 @@ use crate::tools::action::{Action, Outcome, ShellStatus};
 use calls::changed_nothing;
 
 /// Watches whether a turn checks what it does. A small model likes to stop one step too early; it
-/// is reminded once.
+/// is reminded once of each thing.
 #[derive(Debug, Default)]
 pub struct CheckGuard {
     acted: bool,
     changed_since_run: bool,
     last_run_failed: bool,
-    nudged: bool,
+    told: Vec<Complaint>,
     /// Commands that print files.
     shown: Vec<String>,
     /// Something may have been changed.
@@ -67,16 +67,20 @@ impl CheckGuard {
 
     /// The model was reminded in this turn.
     pub fn has_nudged(&self) -> bool {
-        self.nudged
+        !self.told.is_empty()
     }
 
-    /// What is wrong with stopping here; nothing when it was said once in this turn. `wants_change`
+    /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
     /// tells that the task asks for a change.
     pub fn complaint(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
-        if self.nudged {
-            return None;
-        }
-        if self.last_run_failed {
+        self.fault(answer, wants_change)
+            .filter(|fault| !self.told.contains(fault))
+    }
+
+    fn fault(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
+        if wants_change && !self.changed && self.told.contains(&Complaint::Failed) {
+            Some(Complaint::Unchanged)
+        } else if self.last_run_failed {
             Some(Complaint::Failed)
         } else if self.changed_since_run {
             Some(Complaint::Unchecked)
@@ -89,9 +93,9 @@ impl CheckGuard {
         }
     }
 
-    /// The one reminder of the turn was given.
-    pub fn has_told(&mut self) {
-        self.nudged = true;
+    /// The model was told this. Each is said once in a turn.
+    pub fn has_told(&mut self, complaint: Complaint) {
+        self.told.push(complaint);
     }
 }
 
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(complaint, Some(Complaint::Unchecked));
         let words = Complaint::Unchecked.words(Some("bash"), None);
         assert!(words.contains("Call bash now"));
-        guard.has_told();
+        guard.has_told(Complaint::Unchecked);
         assert_eq!(guard.complaint("Done.", false), None);
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());

@@ -67,35 +67,58 @@ impl Session {
                 self.change_of(&file)
             )),
             Seen::Read => None,
-            Seen::Not => Some(self.look_into(&file)),
+            Seen::Not => {
+                let unseen = files
+                    .iter()
+                    .filter(|(name, seen)| *name != file && *seen == Seen::Not);
+                let others: Vec<String> = unseen.map(|(name, _)| name.clone()).collect();
+                Some(self.look_into(&file, &others))
+            }
         }
     }
 
-    /// The words that show a file, or ask for it where it is too large for that.
-    fn look_into(&mut self, file: &str) -> String {
-        let read = Action::Read(Read::new(file, None, SHOWN + 1));
-        let room = self.budget.result_bytes(self.rest(&[]), 1).min(SHOWN + 1);
-        let cancel = self.cancel.clone();
-        let size = self.workbench.cwd().join(file).metadata().map(|m| m.len());
-        if size.is_ok_and(|size| size <= SHOWN as u64)
-            && let Outcome::Read(out) =
-                self.workbench
-                    .run(&read, &Lift::Nothing, room, &cancel, &mut |_| {})
-            && !out.cut
-        {
-            let then = match self.wants_a_change() {
-                true => format!("Now {}", self.change_of(file)),
-                false => "Now answer from it.".into(),
+    /// The words that show the files of the task, those that were not looked into, or that ask for
+    /// the first where it is too large for that.
+    fn look_into(&mut self, file: &str, others: &[String]) -> String {
+        let mut left = SHOWN;
+        let Some(first) = self.shown(file, &mut left) else {
+            let read = Action::Read(Read::new(file, None, usize::MAX));
+            let cat = Action::Shell(Shell::new(format!("cat {file}"), CAT));
+            return match self.call_of(&read).or_else(|| self.call_of(&cat)) {
+                Some((name, arguments)) => {
+                    format!("Look into {file} now: call {name} with {arguments}.")
+                }
+                None => format!("Look into {file} now: run `cat {file}`."),
             };
-            return format!("This is {file}:\n\n{}\n{then}", out.text);
+        };
+        let rest: String = others
+            .iter()
+            .filter_map(|other| self.shown(other, &mut left))
+            .collect();
+        let then = match self.wants_a_change() {
+            true => format!("Now {}", self.change_of(file)),
+            false => "Now answer from it.".into(),
+        };
+        format!("{first}{rest}{then}")
+    }
+
+    /// A file with its name, if it fits into what is left.
+    fn shown(&mut self, file: &str, left: &mut usize) -> Option<String> {
+        let size = self.workbench.cwd().join(file).metadata().ok()?.len();
+        let room = self.budget.result_bytes(self.rest(&[]), 1).min(*left);
+        if size > room as u64 {
+            return None;
         }
-        let cat = Action::Shell(Shell::new(format!("cat {file}"), CAT));
-        match self.call_of(&read).or_else(|| self.call_of(&cat)) {
-            Some((name, arguments)) => {
-                format!("Look into {file} now: call {name} with {arguments}.")
-            }
-            None => format!("Look into {file} now: run `cat {file}`."),
-        }
+        let read = Action::Read(Read::new(file, None, room));
+        let cancel = self.cancel.clone();
+        let outcome = self
+            .workbench
+            .run(&read, &Lift::Nothing, room, &cancel, &mut |_| {});
+        let Outcome::Read(out) = outcome else {
+            return None;
+        };
+        *left -= out.text.len().min(*left);
+        Some(format!("This is {file}:\n\n{}\n", out.text))
     }
 
     /// What to do to a file that is wrong.

@@ -400,7 +400,7 @@ impl Session {
         if complaint == Complaint::Unchanged && next.is_none() {
             complaint = p.check.complaint(&p.last_text, false)?;
         }
-        p.check.has_told();
+        p.check.has_told(complaint);
         let mut tools = self.start.tools.iter().map(|t| t.name.as_str());
         let shell = tools.find(|name| runs_commands(name));
         Some(complaint.words(shell, next.as_deref()))
