@@ -36,6 +36,11 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
     all.filter(|h| !h.reads_text()).map(|h| h.id())
 }
 
+/// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
+pub fn takes_two(harness: &str) -> bool {
+    harness != "swe-agent" && with_tools().any(|id| id == harness)
+}
+
 /// The call with which a harness runs a command: name and arguments of a tool that it really
 /// offers.
 pub fn shell(harness: &str, command: &str) -> (String, Value) {
