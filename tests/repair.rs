@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Value, json};
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, harnesses, shell, with_tools};
+use support::{Agent, WIRES, ending_with_words, harnesses, shell, with_tools};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
@@ -286,9 +286,7 @@ fn answers_are_held_in_shape_after_two_faults() {
 /// A reply that only announces the next step is asked for it, once.
 #[test]
 fn an_announced_step_is_asked_for_once() {
-    // Where a task ends with a call, any reply without one is asked about.
-    let ends_with_text = |harness: &&str| finish(harness, "").calls.is_empty();
-    for harness in with_tools().filter(ends_with_text) {
+    for harness in ending_with_words() {
         let announce = || say("The file is there. Let me read it now.");
         let done = Agent::new()
             .harness(harness)

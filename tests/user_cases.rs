@@ -40,9 +40,26 @@ fn result(run: &Run, request: usize) -> String {
     strict::all_text(messages.last().expect("a message"))
 }
 
-/// The numbers in a text, with or without commas between their digits.
+/// The numbers in a text, with or without commas between their digits; those of a path are none.
 fn numbers(text: &str) -> Vec<u64> {
-    text.split(|c: char| !c.is_ascii_digit() && c != ',')
-        .filter_map(|word| word.replace(',', "").parse().ok())
+    let words = text
+        .split_whitespace()
+        .filter(|word| !word.contains("/home/"));
+    words
+        .flat_map(|word| word.split(|c: char| !c.is_ascii_digit() && c != ','))
+        .filter_map(|digits| digits.replace(',', "").parse().ok())
         .collect()
+}
+
+/// True when a sentence in a text tells a number that is at least so large, or so many kilobytes.
+fn tells(text: &str, least: u64) -> bool {
+    let mut sentences = text.lines().filter(|l| l.contains(char::is_alphabetic));
+    sentences.any(|line| {
+        let least = if line.contains("KB") {
+            least / 1_000
+        } else {
+            least
+        };
+        numbers(line).into_iter().any(|n| n >= least)
+    })
 }

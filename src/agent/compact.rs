@@ -42,9 +42,7 @@ impl Session {
         let prompt = self.budget.tokens(self.rest(show));
         let fixed = self.budget.tokens(Size::default());
         let (reserve, window) = (self.budget.reply_reserve(), self.budget.window());
-        Err(ModelError::Overflow {
-            prompt: None,
-            window: None,
+        Err(ModelError::NoRoom {
             message: format!(
                 "it has about {prompt} tokens ({fixed} of them system prompt and tools), {reserve} are kept for the reply, and the window holds {window}; load the model with a larger window, or start a shorter task"
             ),

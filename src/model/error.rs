@@ -26,7 +26,12 @@ pub enum ModelError {
         /// How long the server asks us to wait.
         retry_after: Option<Duration>,
     },
-    /// The prompt does not fit the server's window.
+    /// The prompt would not fit the server's window, so it was not sent.
+    NoRoom {
+        /// The sizes, and what to do.
+        message: String,
+    },
+    /// The server refused the prompt as too long.
     Overflow {
         /// Tokens of the prompt, when the server said.
         prompt: Option<u64>,
@@ -163,6 +168,9 @@ impl fmt::Display for ModelError {
                 message,
                 ..
             } => write!(f, "{url} answered {status}: {message}"),
+            ModelError::NoRoom { message } => {
+                write!(f, "the prompt does not fit the server's window: {message}")
+            }
             ModelError::Overflow {
                 prompt,
                 window,

@@ -10,6 +10,7 @@ pub mod script;
 pub mod server;
 pub mod strict;
 
+use open_interpreter::tools::action::Action;
 use script::Step;
 use serde_json::Value;
 use server::{Kind, Server};
@@ -39,6 +40,17 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
 /// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
 pub fn takes_two(harness: &str) -> bool {
     harness != "swe-agent" && with_tools().any(|id| id == harness)
+}
+
+/// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a
+/// call before it takes a text as one.
+pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
+    let end = Action::Finish {
+        text: String::new(),
+    };
+    with_tools().filter(move |id| {
+        open_interpreter::harnesses::by_id(id).is_some_and(|h| h.write(&end).is_none())
+    })
 }
 
 /// The call with which a harness runs a command: name and arguments of a tool that it really
