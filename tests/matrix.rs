@@ -11,7 +11,7 @@ use open_interpreter::tools::action::{
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::script::*;
-use support::{Agent, Run, WIRES, harnesses, strict};
+use support::{Agent, Run, WIRES, harnesses, strict, takes_two};
 
 const CODE: &str = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 1\n";
 
@@ -57,9 +57,6 @@ fn replace(old: &str, new: &str) -> Action {
         may_create: false,
     }
 }
-
-/// The original takes one call a reply and asks anew for several.
-const ONE_CALL: &str = "swe-agent";
 
 /// An edit of this harness replaces every place where the text stands.
 fn replaces_all(id: &str) -> bool {
@@ -175,7 +172,7 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             let mut steps: Vec<Step> = deeds.iter().map(|(_, step, _)| step.clone()).collect();
             // Two calls in one reply, where a reply may hold two.
             let both = act(id, shell("echo one-of-two")).and(act(id, shell("echo two-of-two")));
-            let parallel = !harness(id).reads_text() && id != ONE_CALL;
+            let parallel = takes_two(id);
             if parallel {
                 steps.push(both);
             }

@@ -165,7 +165,7 @@ fn an_edit_with_drifted_indentation() {
 /// O11: a model without tools works from its prompt, and over a resume.
 #[test]
 fn a_model_without_tools_is_prompted() {
-    for harness in ending_with_words() {
+    for harness in with_tools() {
         let (name, arguments) = shell(harness, "echo hi > made.txt");
         let arguments = arguments.as_object().expect("an object");
         let arguments = arguments

@@ -37,6 +37,11 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
     all.filter(|h| !h.reads_text()).map(|h| h.id())
 }
 
+/// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
+pub fn takes_two(harness: &str) -> bool {
+    harness != "swe-agent" && with_tools().any(|id| id == harness)
+}
+
 /// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a
 /// call before it takes a text as one.
 pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
