@@ -73,24 +73,20 @@ impl CheckGuard {
     /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
     /// tells that the task asks for a change.
     pub fn complaint(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
-        self.fault(answer, wants_change)
-            .filter(|fault| !self.told.contains(fault))
-    }
-
-    fn fault(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
-        if wants_change && !self.changed && self.told.contains(&Complaint::Failed) {
-            Some(Complaint::Unchanged)
-        } else if self.last_run_failed {
-            Some(Complaint::Failed)
-        } else if self.changed_since_run {
-            Some(Complaint::Unchecked)
-        } else if wants_change && !self.changed {
-            Some(Complaint::Unchanged)
-        } else if !self.acted && is_announcement(answer) {
-            Some(Complaint::NotBegun)
-        } else {
-            announces(answer).then_some(Complaint::Announced)
-        }
+        let faults = [
+            (self.last_run_failed, Complaint::Failed),
+            (
+                !self.last_run_failed && self.changed_since_run,
+                Complaint::Unchecked,
+            ),
+            (wants_change && !self.changed, Complaint::Unchanged),
+            (!self.acted && is_announcement(answer), Complaint::NotBegun),
+            (announces(answer), Complaint::Announced),
+        ];
+        faults
+            .into_iter()
+            .find(|(holds, fault)| *holds && !self.told.contains(fault))
+            .map(|(_, fault)| fault)
     }
 
     /// The model was told this. Each is said once in a turn.
