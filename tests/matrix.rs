@@ -10,7 +10,7 @@ use open_interpreter::tools::action::{
 use serde_json::json;
 use std::time::Duration;
 use support::script::*;
-use support::{Agent, Run, WIRES, harnesses, strict};
+use support::{Agent, ONE_CALL, Run, WIRES, harnesses, strict};
 
 const CODE: &str = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 1\n";
 
@@ -56,9 +56,6 @@ fn replace(old: &str, new: &str) -> Action {
         may_create: false,
     }
 }
-
-/// The original takes one call a reply and asks anew for several.
-const ONE_CALL: &str = "swe-agent";
 
 /// An edit of this harness replaces every place where the text stands.
 fn replaces_all(id: &str) -> bool {

@@ -10,6 +10,8 @@ pub mod script;
 pub mod server;
 pub mod strict;
 
+use open_interpreter::harnesses::by_id;
+use open_interpreter::tools::action::Action;
 use script::Step;
 use serde_json::Value;
 use server::{Kind, Server};
@@ -35,6 +37,17 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
     let all = open_interpreter::harnesses::ALL.iter();
     all.filter(|h| !h.reads_text()).map(|h| h.id())
 }
+
+/// Those of them in which a reply without a call is the answer.
+pub fn with_answers() -> impl Iterator<Item = &'static str> {
+    let end = Action::Finish {
+        text: "done".into(),
+    };
+    with_tools().filter(move |id| by_id(id).is_some_and(|h| h.write(&end).is_none()))
+}
+
+/// The original takes one call a reply and asks anew for several.
+pub const ONE_CALL: &str = "swe-agent";
 
 /// The call with which a harness runs a command: name and arguments of a tool that it really
 /// offers.
