@@ -6,6 +6,7 @@ pub mod claude;
 pub mod cut;
 pub mod diff;
 pub mod editor;
+pub mod kimi;
 pub mod surface;
 
 use super::{Context, Document, Done, Input, Instructions, Size};

@@ -11,7 +11,6 @@ pub mod claude_code_bare;
 mod compact;
 pub mod deepseek_tui;
 pub mod format;
-mod kimi;
 pub mod kimi_cli;
 pub mod kimi_code;
 pub mod mini_swe_agent;

@@ -63,6 +63,7 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
         (_, Outcome::Jobs(jobs)) => {
             let lines: Vec<String> = jobs
                 .iter()
+                .filter(|job| matches!(job.status, ShellStatus::Running { .. }))
                 .map(|job| format!("{}: `{}`", task_id(job.id), clip(&job.command, 200)))
                 .collect();
             match lines.is_empty() {

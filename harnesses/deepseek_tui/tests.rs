@@ -412,7 +412,14 @@ fn tasks_are_told() {
     let text = told(
         "exec_shell_cancel",
         json!({"all": true}),
-        Outcome::Jobs(vec![job]),
+        Outcome::Jobs(vec![
+            job.clone(),
+            JobOut {
+                id: 11,
+                status: ShellStatus::Exited(0),
+                ..job
+            },
+        ]),
     );
     assert!(text.ends_with("\nshell_0000000a: `serve`"), "{text}");
 }

@@ -2,9 +2,9 @@
 
 mod results;
 
-use super::format::args::Args;
+use super::format::args::{self, Args, always, object, unless};
+use super::format::kimi::{self, calls, opening::Agent, tasks, written};
 use super::format::surface;
-use super::kimi::{self, calls, opening::Agent, tasks, written};
 use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
 };
@@ -237,8 +237,8 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
         } => ("StrReplaceFile", written_edit(path, edits, *unique)),
         Action::Glob { pattern, path, .. } => (
             "Glob",
-            written::object([
-                ("pattern", Some(pattern.as_str().into())),
+            object([
+                ("pattern", always(pattern.as_str())),
                 ("directory", path.as_deref().map(Value::from)),
             ]),
         ),
@@ -250,9 +250,9 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             let seconds = wait.as_secs();
             (
                 "TaskOutput",
-                written::object([
+                object([
                     ("task_id", Some(tasks::id(*id).into())),
-                    ("block", written::set(seconds > 0)),
+                    ("block", unless(false, seconds > 0)),
                     ("timeout", (seconds > 0).then(|| seconds.into())),
                 ]),
             )
@@ -282,10 +282,10 @@ fn written_edit(path: &str, edits: &[Replace], unique: Unique) -> Value {
     let mut list: Vec<Value> = edits
         .iter()
         .map(|edit| {
-            written::object([
-                ("old", Some(edit.old.as_str().into())),
-                ("new", Some(edit.new.as_str().into())),
-                ("replace_all", written::set(unique == Unique::All)),
+            object([
+                ("old", always(edit.old.as_str())),
+                ("new", always(edit.new.as_str())),
+                ("replace_all", unless(false, unique == Unique::All)),
             ])
         })
         .collect();
@@ -305,14 +305,14 @@ fn written_shell(shell: &Shell) -> Value {
         Some(dir) => format!("cd {} && {}", crate::words::quote(dir), shell.command),
         None => shell.command.clone(),
     };
-    let seconds = shell.time_limit.map(|limit| limit.as_secs());
-    written::object([
+    let seconds = args::timeout(shell).map(|limit| limit.as_secs().max(1));
+    object([
         ("command", Some(command.into())),
         (
             "timeout",
             seconds.filter(|n| *n != calls::SECONDS.0).map(Value::from),
         ),
-        ("run_in_background", written::set(shell.background)),
+        ("run_in_background", unless(false, shell.background)),
     ])
 }
 

@@ -2,10 +2,10 @@
 //! its own, then the output.
 
 use super::TOOLS;
+use crate::harnesses::format::kimi::remark;
+use crate::harnesses::format::kimi::results::{self as told, Shown, Told};
+use crate::harnesses::format::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::format::{answer_parts, clip, fit, matched_by};
-use crate::harnesses::kimi::remark;
-use crate::harnesses::kimi::results::{self as told, Shown, Told};
-use crate::harnesses::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::{Done, Item};
 use crate::model::Part;
 use crate::tools::action::{

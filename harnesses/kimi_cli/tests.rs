@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::harnesses::Size;
-use crate::harnesses::kimi::tests::{changed, read_out, there_and_back};
+use crate::harnesses::format::kimi::tests::{changed, read_out};
 use crate::harnesses::tests::{
-    call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
+    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::model::ToolResult;
 use crate::tools::action::{
@@ -118,61 +118,61 @@ fn looks_at_tasks_are_read() {
     assert_eq!(wait(long), 3600);
 }
 
+/// All but ExitPlanMode, whose plan stands in the reply.
 #[test]
 fn calls_come_back_from_their_actions() {
-    there_and_back(
-        &KimiCli,
-        &[
-            (
-                "Agent",
-                json!({"description": "d", "prompt": "p", "subagent_type": "explore"}),
-            ),
-            (
-                "AskUserQuestion",
-                json!({"questions": [{"question": "Which?",
+    let calls: Vec<ToolCall> = [
+        (
+            "Agent",
+            json!({"description": "d", "prompt": "p", "subagent_type": "explore"}),
+        ),
+        (
+            "AskUserQuestion",
+            json!({"questions": [{"question": "Which?",
                     "options": [{"label": "A", "description": "a"}, {"label": "B"}]}]}),
-            ),
-            ("SetTodoList", json!({})),
-            ("SetTodoList", json!({"todos": []})),
-            (
-                "SetTodoList",
-                json!({"todos": [{"title": "look", "status": "in_progress"}]}),
-            ),
-            ("Shell", make()),
-            (
-                "Shell",
-                json!({"command": "serve", "timeout": 900, "run_in_background": true}),
-            ),
-            ("TaskList", json!({})),
-            ("TaskOutput", json!({"task_id": "bash-00000003"})),
-            (
-                "TaskOutput",
-                json!({"task_id": "bash-00000003", "block": true, "timeout": 9}),
-            ),
-            ("TaskStop", json!({"task_id": "bash-00000003"})),
-            (
-                "ReadFile",
-                json!({"path": "a", "line_offset": 3, "n_lines": 5}),
-            ),
-            ("Glob", json!({"pattern": "**/*.py", "directory": "src"})),
-            (
-                "Grep",
-                json!({"pattern": "x", "output_mode": "content", "-B": 1, "-A": 1, "type": "py"}),
-            ),
-            (
-                "WriteFile",
-                json!({"path": "a", "content": "x", "mode": "append"}),
-            ),
-            ("StrReplaceFile", edit()),
-            (
-                "StrReplaceFile",
-                json!({"path": "a", "edit": [{"old": "x", "new": "y", "replace_all": true},
+        ),
+        ("SetTodoList", json!({})),
+        ("SetTodoList", json!({"todos": []})),
+        (
+            "SetTodoList",
+            json!({"todos": [{"title": "look", "status": "in_progress"}]}),
+        ),
+        ("Shell", make()),
+        (
+            "Shell",
+            json!({"command": "serve", "timeout": 900, "run_in_background": true}),
+        ),
+        ("TaskList", json!({})),
+        ("TaskOutput", json!({"task_id": "bash-00000003"})),
+        (
+            "TaskOutput",
+            json!({"task_id": "bash-00000003", "block": true, "timeout": 9}),
+        ),
+        ("TaskStop", json!({"task_id": "bash-00000003"})),
+        (
+            "ReadFile",
+            json!({"path": "a", "line_offset": 3, "n_lines": 5}),
+        ),
+        ("Glob", json!({"pattern": "**/*.py", "directory": "src"})),
+        (
+            "Grep",
+            json!({"pattern": "x", "output_mode": "content", "-B": 1, "-A": 1, "type": "py"}),
+        ),
+        (
+            "WriteFile",
+            json!({"path": "a", "content": "x", "mode": "append"}),
+        ),
+        ("StrReplaceFile", edit()),
+        (
+            "StrReplaceFile",
+            json!({"path": "a", "edit": [{"old": "x", "new": "y", "replace_all": true},
                     {"old": "y", "new": "z", "replace_all": true}]}),
-            ),
-            ("ExitPlanMode", json!({})),
-            ("EnterPlanMode", json!({})),
-        ],
-    );
+        ),
+        ("EnterPlanMode", json!({})),
+    ]
+    .map(|(name, arguments)| call(name, arguments))
+    .into();
+    calls_return(&KimiCli, "kimi-k2", &calls, &["ExitPlanMode"]);
     let any = Action::ShellWait {
         id: None,
         wait: Duration::ZERO,

@@ -2,9 +2,9 @@
 
 mod results;
 
-use super::format::args::Args;
+use super::format::args::{Args, always, object, unless};
+use super::format::kimi::{self, calls, opening::Agent, tasks, written};
 use super::format::surface;
-use super::kimi::{self, calls, opening::Agent, tasks, written};
 use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
 };
@@ -277,19 +277,19 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
         } => match edits.as_slice() {
             [one] => (
                 "Edit",
-                written::object([
-                    ("path", Some(path.as_str().into())),
-                    ("old_string", Some(one.old.as_str().into())),
-                    ("new_string", Some(one.new.as_str().into())),
-                    ("replace_all", written::set(*unique == Unique::All)),
+                object([
+                    ("path", always(path.as_str())),
+                    ("old_string", always(one.old.as_str())),
+                    ("new_string", always(one.new.as_str())),
+                    ("replace_all", unless(false, *unique == Unique::All)),
                 ]),
             ),
             _ => return None,
         },
         Action::Glob { pattern, path, .. } => (
             "Glob",
-            written::object([
-                ("pattern", Some(pattern.as_str().into())),
+            object([
+                ("pattern", always(pattern.as_str())),
                 ("path", path.as_deref().map(Value::from)),
             ]),
         ),
@@ -301,7 +301,7 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
                 (Some(id), 0) => ("TaskOutput", json!({"task_id": id})),
                 (id, seconds) => (
                     "WaitFor",
-                    written::object([("timeout", Some(seconds.max(1).into())), ("task_id", id)]),
+                    object([("timeout", Some(seconds.max(1).into())), ("task_id", id)]),
                 ),
             }
         }
@@ -330,18 +330,18 @@ fn written_shell(shell: &Shell) -> Value {
         true => BACKGROUND_SECONDS,
         false => calls::SECONDS.0,
     };
-    let seconds = shell.time_limit.map(|limit| limit.as_secs());
-    written::object([
-        ("command", Some(shell.command.as_str().into())),
+    let seconds = shell.time_limit.map(|limit| limit.as_secs().max(1));
+    object([
+        ("command", always(shell.command.as_str())),
         ("cwd", shell.dir.as_deref().map(Value::from)),
         (
             "timeout",
             seconds.filter(|n| *n != default).map(Value::from),
         ),
-        ("run_in_background", written::set(shell.background)),
+        ("run_in_background", unless(false, shell.background)),
         (
             "disable_timeout",
-            written::set(shell.background && seconds.is_none()),
+            unless(false, shell.background && seconds.is_none()),
         ),
     ])
 }

@@ -1,10 +1,10 @@
 //! The layouts in which results are told; they are those of the original.
 
 use super::TOOLS;
+use crate::harnesses::format::kimi::remark;
+use crate::harnesses::format::kimi::results::{self as told, Page, Shown, Told};
+use crate::harnesses::format::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::format::{answer_parts, clip, fit, matched_by};
-use crate::harnesses::kimi::remark;
-use crate::harnesses::kimi::results::{self as told, Page, Shown, Told};
-use crate::harnesses::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::{Done, Item};
 use crate::model::Part;
 use crate::tools::action::{
@@ -109,10 +109,20 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
             ))
         }
         (Action::ShellWait { id, wait, .. }, Outcome::Shell(out)) => waited(*id, *wait, out, room),
-        (Action::ShellWait { wait, .. }, Outcome::Jobs(_)) => Told::output(format!(
-            "{}\n\nNo task is running, so there is nothing to wait for.",
-            wait_keys("no_tasks", None, Duration::ZERO, *wait)
-        )),
+        (Action::ShellWait { wait, .. }, Outcome::Jobs(jobs)) => {
+            let (_, running) = Wanted::of(None).list(jobs, "process");
+            Told::output(match running.as_slice() {
+                [] => format!(
+                    "{}\n\nNo task is running, so there is nothing to wait for.",
+                    wait_keys("no_tasks", None, Duration::ZERO, *wait)
+                ),
+                running => format!(
+                    "{}\n\n[running]\n{}",
+                    wait_keys("timed_out", None, *wait, *wait),
+                    running.join("\n---\n")
+                ),
+            })
+        }
         (_, Outcome::Jobs(jobs)) => {
             let wanted = Wanted::of(told::args(done, TOOLS).as_ref());
             let (title, tasks) = wanted.list(jobs, "process");
@@ -280,14 +290,10 @@ fn wait_keys(status: &str, id: Option<u32>, waited: Duration, limit: Duration) -
 }
 
 fn waited(id: Option<u32>, limit: Duration, out: &ShellOut, room: usize) -> Told {
-    let running = match out.status {
-        ShellStatus::Running { id, .. } => Some(id),
-        _ => None,
-    };
-    let id = id.or(running);
-    let (status, title) = match running {
-        Some(_) => ("timed_out", "[running]"),
-        None => ("completed", "[finished]"),
+    let id = id.or(out.job);
+    let (status, title) = match out.status {
+        ShellStatus::Running { .. } => ("timed_out", "[running]"),
+        _ => ("completed", "[finished]"),
     };
     Told::output(format!(
         "{}\n\n{title}\n{}",

@@ -1,9 +1,9 @@
 //! Golden layouts of `kimi-code`: what the original sends.
 
 use super::*;
-use crate::harnesses::kimi::tests::{changed, read_out, there_and_back};
+use crate::harnesses::format::kimi::tests::{changed, read_out};
 use crate::harnesses::tests::{
-    call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
+    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::harnesses::{Size, tests::reply};
 use crate::tools::action::{
@@ -101,78 +101,78 @@ fn changes_are_read() {
     }
 }
 
+/// All but ExitPlanMode, whose plan stands in the reply.
 #[test]
 fn calls_come_back_from_their_actions() {
-    there_and_back(
-        &KimiCode,
-        &[
-            (
-                "Agent",
-                json!({"prompt": "p", "description": "d", "subagent_type": "plan"}),
-            ),
-            (
-                "AskUserQuestion",
-                json!({"questions": [{"question": "Which?", "header": "H", "multi_select": true,
+    let calls: Vec<ToolCall> = [
+        (
+            "Agent",
+            json!({"prompt": "p", "description": "d", "subagent_type": "plan"}),
+        ),
+        (
+            "AskUserQuestion",
+            json!({"questions": [{"question": "Which?", "header": "H", "multi_select": true,
                     "options": [{"label": "A", "description": "a"}, {"label": "B"}]}]}),
-            ),
-            ("Bash", make()),
-            (
-                "Bash",
-                json!({"command": "make", "cwd": "src", "timeout": 90}),
-            ),
-            (
-                "Bash",
-                json!({"command": "serve", "run_in_background": true}),
-            ),
-            (
-                "Bash",
-                json!({"command": "serve", "run_in_background": true, "disable_timeout": true}),
-            ),
-            ("Edit", edit()),
-            (
-                "Edit",
-                json!({"path": "a", "old_string": "x", "new_string": "", "replace_all": true}),
-            ),
-            ("EnterPlanMode", json!({})),
-            ("ExitPlanMode", json!({})),
-            ("Glob", json!({"pattern": "*.py", "path": "src"})),
-            ("Grep", json!({"pattern": "x"})),
-            (
-                "Grep",
-                json!({"pattern": "x", "path": "a", "glob": "*.py", "type": "py", "-i": true,
+        ),
+        ("Bash", make()),
+        (
+            "Bash",
+            json!({"command": "make", "cwd": "src", "timeout": 90}),
+        ),
+        (
+            "Bash",
+            json!({"command": "serve", "run_in_background": true}),
+        ),
+        (
+            "Bash",
+            json!({"command": "serve", "run_in_background": true, "disable_timeout": true}),
+        ),
+        ("Edit", edit()),
+        (
+            "Edit",
+            json!({"path": "a", "old_string": "x", "new_string": "", "replace_all": true}),
+        ),
+        ("EnterPlanMode", json!({})),
+        ("Glob", json!({"pattern": "*.py", "path": "src"})),
+        ("Grep", json!({"pattern": "x"})),
+        (
+            "Grep",
+            json!({"pattern": "x", "path": "a", "glob": "*.py", "type": "py", "-i": true,
                     "output_mode": "content", "-A": 1, "-B": 2, "head_limit": 9, "offset": 3,
                     "multiline": true}),
-            ),
-            (
-                "Grep",
-                json!({"pattern": "x", "output_mode": "count_matches"}),
-            ),
-            ("Read", json!({"path": "a"})),
-            (
-                "Read",
-                json!({"path": "a", "line_offset": -20, "n_lines": 5}),
-            ),
-            ("TaskList", json!({})),
-            ("TaskOutput", json!({"task_id": "bash-00000003"})),
-            ("TaskStop", json!({"task_id": "bash-00000003"})),
-            ("TodoList", json!({})),
-            ("TodoList", json!({"todos": []})),
-            (
-                "TodoList",
-                json!({"todos": [{"title": "look", "status": "done"}]}),
-            ),
-            ("WaitFor", json!({"timeout": 30})),
-            (
-                "WaitFor",
-                json!({"timeout": 600, "task_id": "bash-00000003"}),
-            ),
-            ("Write", json!({"path": "a", "content": "x\n"})),
-            (
-                "Write",
-                json!({"path": "a", "content": "x\n", "mode": "append"}),
-            ),
-        ],
-    );
+        ),
+        (
+            "Grep",
+            json!({"pattern": "x", "output_mode": "count_matches"}),
+        ),
+        ("Read", json!({"path": "a"})),
+        (
+            "Read",
+            json!({"path": "a", "line_offset": -20, "n_lines": 5}),
+        ),
+        ("TaskList", json!({})),
+        ("TaskOutput", json!({"task_id": "bash-00000003"})),
+        ("TaskStop", json!({"task_id": "bash-00000003"})),
+        ("TodoList", json!({})),
+        ("TodoList", json!({"todos": []})),
+        (
+            "TodoList",
+            json!({"todos": [{"title": "look", "status": "done"}]}),
+        ),
+        ("WaitFor", json!({"timeout": 30})),
+        (
+            "WaitFor",
+            json!({"timeout": 600, "task_id": "bash-00000003"}),
+        ),
+        ("Write", json!({"path": "a", "content": "x\n"})),
+        (
+            "Write",
+            json!({"path": "a", "content": "x\n", "mode": "append"}),
+        ),
+    ]
+    .map(|(name, arguments)| call(name, arguments))
+    .into();
+    calls_return(&KimiCode, "kimi-k2", &calls, &["ExitPlanMode"]);
     let insert = Action::Insert {
         path: path(),
         after: 0,
@@ -418,8 +418,16 @@ fn tasks_are_told() {
         text,
         "wait_status: completed\ntask_id: bash-00000002\nwaited_ms: 1500\ntimeout_ms: 30000\n\n[finished]\ntask_id: bash-00000002\nkind: process\nstatus: failed\ncommand: serve\nexit_code: 3\noutput_size_bytes: 5\noutput_truncated: false\n\n[output]\ndown\n"
     );
-    let text = told("WaitFor", json!({"timeout": 30}), running("up\n"));
+    let text = told("WaitFor", wait(), running("up\n"));
     assert!(text.starts_with("wait_status: timed_out\ntask_id: bash-00000002\n"));
+    assert!(text.contains("\n\n[running]\ntask_id: bash-00000002\n"));
+    // Whichever ended first has a number of its own.
+    let Outcome::Shell(mut first) = shell_out("make", "built\n", ShellStatus::Exited(0)) else {
+        panic!("a command")
+    };
+    first.job = Some(5);
+    let text = told("WaitFor", json!({"timeout": 30}), Outcome::Shell(first));
+    assert!(text.starts_with("wait_status: completed\ntask_id: bash-00000005\n"));
     let text = told("WaitFor", json!({"timeout": 30}), Outcome::Jobs(Vec::new()));
     assert!(text.starts_with("wait_status: no_tasks\nwaited_ms: 0\ntimeout_ms: 30000\n\n"));
     let job = |id, status| JobOut {
@@ -432,6 +440,8 @@ fn tasks_are_told() {
         let running = |id| job(id, ShellStatus::Running { id, pid: 77 });
         Outcome::Jobs(vec![running(1), job(2, ShellStatus::Exited(0)), running(3)])
     };
+    let text = told("WaitFor", json!({"timeout": 30}), jobs());
+    assert!(text.starts_with("wait_status: timed_out\nwaited_ms: 30000\ntimeout_ms: 30000\n\n[running]\ntask_id: bash-00000001\n"));
     let row = |id| {
         format!(
             "task_id: bash-0000000{id}\nkind: process\nstatus: running\ncommand: serve\npid: 77\nage_s: 9"

@@ -13,7 +13,7 @@ use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Size, Start, State, Step,
 };
 use crate::model::{Part, Reply, ToolCall};
-use crate::tools::action::{Action, Outcome, Shell};
+use crate::tools::action::{Action, Outcome, PatchForm, Shell};
 use crate::words::quote;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -54,6 +54,8 @@ const NEED_MORE: [&str; 8] = [
     "/bin/sh",
     "su",
 ];
+/// The end of a here-document with a patch.
+const PATCH_END: &str = "EOF_PATCH";
 /// What a review shows: changes of known files, then the names of new ones. The original puts
 /// everything into the index first, which belongs to the user here.
 const DIFF: &str = "git --no-pager diff HEAD; git --no-pager status --short";
@@ -216,6 +218,16 @@ impl Harness for SweAgent {
                     Some(dir) => format!("cd {} && {}", quote(dir), shell.command),
                     None => shell.command.clone(),
                 };
+                Some(("bash", json!({"command": command})))
+            }
+            // The program takes such a here-document for what it is.
+            Action::Patch {
+                text,
+                form: PatchForm::Codex,
+                dir: None,
+            } if !text.lines().any(|line| line == PATCH_END) => {
+                let text = text.trim_end();
+                let command = format!("apply_patch <<'{PATCH_END}'\n{text}\n{PATCH_END}");
                 Some(("bash", json!({"command": command})))
             }
             Action::Finish { .. } => Some(("submit", json!({}))),

@@ -516,6 +516,18 @@ fn written_calls_are_read_back() {
         SweAgent.write(&elsewhere),
         Some(("bash", json!({"command": "cd 'my src' && make"})))
     );
+    let patch = Action::Patch {
+        text: "*** Begin Patch\n*** Delete File: a\n*** End Patch\n".into(),
+        form: PatchForm::Codex,
+        dir: None,
+    };
+    assert_eq!(
+        SweAgent.write(&patch),
+        Some((
+            "bash",
+            json!({"command": "apply_patch <<'EOF_PATCH'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nEOF_PATCH"})
+        ))
+    );
     assert_eq!(SweAgent.write(&Action::PlanRead), None);
 }
 

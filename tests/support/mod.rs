@@ -10,7 +10,6 @@ pub mod script;
 pub mod server;
 pub mod strict;
 
-use open_interpreter::harnesses::by_id;
 use open_interpreter::tools::action::Action;
 use script::Step;
 use serde_json::Value;
@@ -38,12 +37,15 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
     all.filter(|h| !h.reads_text()).map(|h| h.id())
 }
 
-/// Those of them in which a reply without a call is the answer.
-pub fn with_answers() -> impl Iterator<Item = &'static str> {
+/// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a
+/// call before it takes a text as one.
+pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
     let end = Action::Finish {
-        text: "done".into(),
+        text: String::new(),
     };
-    with_tools().filter(move |id| by_id(id).is_some_and(|h| h.write(&end).is_none()))
+    with_tools().filter(move |id| {
+        open_interpreter::harnesses::by_id(id).is_some_and(|h| h.write(&end).is_none())
+    })
 }
 
 /// The original takes one call a reply and asks anew for several.

@@ -2,35 +2,17 @@
 
 use super::calls::{HITS, READ, ROLES};
 use super::status_name;
+use crate::harnesses::format::args::{always, object, unless};
 use crate::tools::action::{AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, WriteRule};
 use serde_json::{Value, json};
-
-/// An object of the values that are there.
-pub fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
-    entries
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
-}
-
-/// A flag, when it is set.
-pub fn set(flag: bool) -> Option<Value> {
-    flag.then_some(Value::Bool(true))
-}
-
-/// A number, when it is not the default.
-fn unless(default: usize, number: usize) -> Option<Value> {
-    (number != default).then(|| number.into())
-}
 
 /// Of Read and ReadFile.
 pub fn read(read: &Read) -> Value {
     let first = i64::try_from(read.first).unwrap_or(i64::MAX);
     let offset = if read.from_end { -first } else { first };
     object([
-        ("path", Some(read.path.as_str().into())),
-        ("line_offset", (offset != 1).then(|| offset.into())),
+        ("path", always(read.path.as_str())),
+        ("line_offset", unless(1, offset)),
         ("n_lines", read.lines.and_then(|n| unless(READ.0, n))),
     ])
 }
@@ -38,8 +20,8 @@ pub fn read(read: &Read) -> Value {
 /// Of Write and WriteFile.
 pub fn write(path: &str, content: &str, rule: WriteRule) -> Value {
     object([
-        ("path", Some(path.into())),
-        ("content", Some(content.into())),
+        ("path", always(path)),
+        ("content", always(content)),
         ("mode", rule.append.then(|| "append".into())),
     ])
 }
@@ -53,17 +35,17 @@ pub fn grep(grep: &Grep) -> Value {
     };
     let (before, after) = grep.context;
     object([
-        ("pattern", Some(grep.pattern.as_str().into())),
+        ("pattern", always(grep.pattern.as_str())),
         ("path", grep.path.as_deref().map(Value::from)),
         ("glob", grep.include.as_deref().map(Value::from)),
         ("type", grep.file_type.as_deref().map(Value::from)),
         ("output_mode", mode.map(Value::from)),
-        ("-i", set(grep.ignore_case)),
+        ("-i", unless(false, grep.ignore_case)),
         ("-B", unless(0, before)),
         ("-A", unless(0, after)),
         ("head_limit", unless(HITS.0, grep.limit)),
         ("offset", unless(0, grep.skip)),
-        ("multiline", set(grep.multiline)),
+        ("multiline", unless(false, grep.multiline)),
     ])
 }
 

@@ -9,19 +9,6 @@ use crate::tools::action::{
 };
 use serde_json::{Value, json};
 
-/// Every call, given as name and arguments, comes back from its action as the same call.
-pub fn there_and_back(harness: &dyn Harness, calls: &[(&str, Value)]) {
-    for (name, arguments) in calls {
-        let action = harness
-            .action(&call(name, arguments.clone()))
-            .expect("a good call");
-        let (again, written) = harness.write(&action).expect("a tool for it");
-        assert_eq!(again, *name);
-        let back = harness.action(&call(again, written.clone()));
-        assert_eq!(back.as_ref(), Ok(&action), "{name} {written}");
-    }
-}
-
 /// A file of `total` lines, of which `lines` are given from `first` on.
 pub fn read_out(text: &str, first: usize, total: usize) -> Outcome {
     Outcome::Read(ReadOut {
@@ -69,7 +56,7 @@ fn the_plan_stands_in_the_reply() {
                 other => panic!("{other:?}"),
             }
         };
-        let plan = |text: &str| {
+        let plan = |text: &str| -> Result<Action, CallError> {
             Ok(Action::Mode {
                 planning: false,
                 plan: format!("{text}\n\nOptions:\n- A: fast\n- B"),
@@ -84,6 +71,8 @@ fn the_plan_stands_in_the_reply() {
             id: None,
         }];
         assert_eq!(submit("", &state), plan("- [pending] look"));
+        let agreed = plan("1. Look.").expect("a plan");
+        assert_eq!(harness.write(&agreed), Some(("ExitPlanMode", json!({}))));
     }
 }
 

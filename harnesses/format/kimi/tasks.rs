@@ -179,7 +179,7 @@ pub struct Wanted {
 impl Wanted {
     /// As the call has it.
     pub fn of(args: Option<&Args>) -> Self {
-        let limit = args.and_then(|args| super::calls::count(args, "limit"));
+        let limit = args.and_then(|args| args.size("limit"));
         Wanted {
             active: args
                 .and_then(|args| args.flag("active_only"))

@@ -16,17 +16,11 @@ pub const SECONDS: (u64, u64, u64) = (60, 300, 86_400);
 /// The roles of a nested agent; the first is the default.
 pub const ROLES: [&str; 3] = ["coder", "explore", "plan"];
 
-/// The whole number under `key`, when it is greater than 0.
-pub fn count(args: &Args, key: &str) -> Option<usize> {
-    args.positive(key)
-        .map(|n| usize::try_from(n).unwrap_or(usize::MAX))
-}
-
 /// Read, ReadFile. A negative `line_offset` counts from the end.
 pub fn read(args: &Args) -> Result<Action, CallError> {
     let offset = args.whole("line_offset").unwrap_or(1);
     let distance = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
-    let lines = count(args, "n_lines").map_or(READ.0, |n| n.min(READ.0));
+    let lines = args.size("n_lines").map_or(READ.0, |n| n.min(READ.0));
     Ok(Action::Read(Read {
         first: match offset < 0 {
             true => distance.min(READ.0),
@@ -67,7 +61,7 @@ pub fn grep(args: &Args) -> Result<Action, CallError> {
             );
         }
     };
-    let both = count(args, "-C").unwrap_or(0);
+    let both = args.size("-C").unwrap_or(0);
     let limit = match args.whole("head_limit") {
         None => HITS.0,
         Some(n) => usize::try_from(n)
@@ -82,11 +76,11 @@ pub fn grep(args: &Args) -> Result<Action, CallError> {
         ignore_case: args.flag("-i").unwrap_or(false),
         multiline: args.flag("multiline").unwrap_or(false),
         context: (
-            count(args, "-B").unwrap_or(both),
-            count(args, "-A").unwrap_or(both),
+            args.size("-B").unwrap_or(both),
+            args.size("-A").unwrap_or(both),
         ),
         want,
-        skip: count(args, "offset").unwrap_or(0),
+        skip: args.size("offset").unwrap_or(0),
         ..Grep::new(args.need_filled("pattern")?, limit)
     }))
 }

@@ -9,8 +9,8 @@ pub mod tasks;
 pub mod tests;
 pub mod written;
 
-use super::format::{planning, user_parts};
-use super::{CallError, Done, Harness, Input, Item, Notice, Reply, State, Step};
+use super::{planning, user_parts};
+use crate::harnesses::{CallError, Done, Harness, Input, Item, Notice, Reply, State, Step};
 use crate::model::Part;
 use crate::tools::action::{Action, OnTimeout, PlanStep, StepStatus};
 use std::fmt::Write;
