@@ -115,7 +115,7 @@ fn status(session: &mut Session) -> String {
         (
             "window",
             format!(
-                "{} tokens, from {}",
+                "{} tokens ({})",
                 thousands(info.window.0.into()),
                 info.window.1
             ),

@@ -9,6 +9,8 @@
 pub mod script;
 pub mod server;
 pub mod strict;
+#[cfg(unix)]
+pub mod terminal;
 
 use open_interpreter::tools::action::Action;
 use script::Step;

@@ -458,17 +458,9 @@ impl<W: Write> Frontend for Human<W> {
 
     fn confirm(&mut self, question: &str) -> bool {
         self.end_text();
-        let _ = write!(
-            self.out,
-            "{} {} [y/n] ",
-            self.theme.warn.paint("?"),
-            sanitize(question)
-        );
-        let _ = self.out.flush();
-        let mut line = String::new();
-        self.person.is_some()
-            && std::io::stdin().read_line(&mut line).is_ok()
-            && matches!(line.trim(), "y" | "yes")
+        let theme = self.theme;
+        let person = self.person.as_mut();
+        person.is_some_and(|person| person.confirm(question, &theme))
     }
 
     fn questions(&mut self, questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
