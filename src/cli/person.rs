@@ -1,6 +1,6 @@
 //! The person at the terminal: what is put to them, and what they answer.
 
-use super::render::human;
+use super::render::phrases;
 use super::render::sanitize::{one_line, sanitize};
 use super::render::{Theme, diff};
 use super::terminal;
@@ -144,7 +144,7 @@ fn ask(question: &Question, theme: &Theme, cancel: &Cancel) -> Answer {
                 .iter()
                 .for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
         }
-        other => text.push_str(&format!("  {} {}\n", other.verb(), human::gist(other))),
+        other => text.push_str(&format!("  {} {}\n", other.verb(), phrases::gist(other))),
     }
     let lift = match &question.lift {
         Lift::Nothing => String::new(),

@@ -1,6 +1,6 @@
 //! Slash commands: one table of name, help and action.
 
-use super::render::human::{strength_text, thousands};
+use super::render::phrases::{strength_text, thousands};
 use super::render::sanitize::one_line;
 use crate::agent::event::Frontend;
 use crate::agent::session::Session;
