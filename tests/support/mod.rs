@@ -9,6 +9,8 @@
 pub mod script;
 pub mod server;
 pub mod strict;
+#[cfg(unix)]
+pub mod terminal;
 
 use open_interpreter::tools::action::Action;
 use script::Step;
@@ -52,6 +54,8 @@ pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
         open_interpreter::harnesses::by_id(id).is_some_and(|h| h.write(&end).is_none())
     })
 }
+
+/// The original takes one call a reply and asks anew for several.
 
 /// The call with which a harness runs a command: name and arguments of a tool that it really
 /// offers.
