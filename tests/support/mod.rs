@@ -55,8 +55,6 @@ pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The original takes one call a reply and asks anew for several.
-
 /// The call with which a harness runs a command: name and arguments of a tool that it really
 /// offers.
 pub fn shell(harness: &str, command: &str) -> (String, Value) {
