@@ -96,6 +96,30 @@ pub enum ToolMode {
     Constrained,
 }
 
+/// The type of the message that names a session, as Codex calls it.
+const TITLE: &str = "thread_name_updated";
+
+/// The line that gives a session a name.
+pub fn title_line(id: &str, title: &str) -> Value {
+    line(
+        "event_msg",
+        json!({"type": TITLE, "thread_id": id, "thread_name": title}),
+    )
+}
+
+/// The name in the payload of such a line; `None` where it takes the name away.
+pub fn title(payload: &Value) -> Option<String> {
+    let named = payload["type"] == TITLE;
+    let name = payload["thread_name"].as_str().filter(|_| named)?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// True for the line of a session file that may hold its name, without reading it.
+pub fn may_name(line: &[u8]) -> bool {
+    let wanted = TITLE.as_bytes();
+    line.windows(wanted.len()).take(200).any(|w| w == wanted)
+}
+
 /// A line of that type, with the time.
 pub fn line(kind: &str, payload: impl Serialize) -> Value {
     rollout::record(kind, serde_json::to_value(payload).unwrap_or(Value::Null))
@@ -215,6 +239,8 @@ pub struct Restored {
     pub memory: Memory,
     /// The number of the next reply.
     pub next_reply: u64,
+    /// The name that the user gave it last.
+    pub title: Option<String>,
     /// Items that were added to pair what an abrupt end left open; not on disk yet.
     pub added: Vec<Item>,
 }
@@ -233,6 +259,7 @@ pub fn restore(lines: &[Value]) -> Restored {
         close(&mut open, &mut out);
         match kind {
             "event_msg" if payload["type"] == "task_started" => out.transcript.begin_turn(),
+            "event_msg" if payload["type"] == TITLE => out.title = title(payload),
             "compacted" => {
                 out.transcript = Transcript::default();
                 for item in payload["replacement_history"]
@@ -339,7 +366,7 @@ fn read_item(p: &Value, open: &mut Option<(u64, Assistant)>, out: &mut Restored)
         .push(item, Mark::deserialize(&p["mark"]).unwrap_or_default());
 }
 
-fn parts(list: &Value) -> Vec<Part> {
+pub(super) fn parts(list: &Value) -> Vec<Part> {
     let one = |v: &Value| match v["image_url"].as_str() {
         Some(url) => {
             let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;

@@ -568,7 +568,7 @@ pub fn thousands(n: u64) -> String {
 }
 
 /// A time as `0.4 s` or `3 min 20 s`.
-fn duration(time: Duration) -> String {
+pub fn duration(time: Duration) -> String {
     match time.as_secs() {
         s if s >= 60 => format!("{} min {} s", s / 60, s % 60),
         _ => format!("{:.1} s", time.as_secs_f64()),
