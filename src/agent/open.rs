@@ -155,6 +155,7 @@ pub fn open(
         max_steps: *config.max_steps,
         result_limit: *config.tool_output_token_limit,
         sampling,
+        may_vary: config.sampling.is_default(),
         effort,
         schema: ask.schema.clone(),
     });

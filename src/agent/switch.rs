@@ -76,6 +76,8 @@ impl Session {
         self.can_count = can_count(&connection.provider);
         self.window_request = window.request;
         self.sampling = open::sampling(config, &connection);
+        self.may_vary = config.sampling.is_default();
+        self.is_stuck = false;
         self.effort = config.model_reasoning_effort.value.clone();
         self.info.window = (window.tokens, window.source.clone());
         let provider = connection.provider;

@@ -9,6 +9,8 @@
 pub mod script;
 pub mod server;
 pub mod strict;
+#[cfg(unix)]
+pub mod terminal;
 
 use open_interpreter::tools::action::Action;
 use script::Step;
@@ -37,6 +39,11 @@ pub fn with_tools() -> impl Iterator<Item = &'static str> {
     all.filter(|h| !h.reads_text()).map(|h| h.id())
 }
 
+/// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
+pub fn takes_two(harness: &str) -> bool {
+    harness != "swe-agent" && with_tools().any(|id| id == harness)
+}
+
 /// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a
 /// call before it takes a text as one.
 pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
@@ -47,6 +54,8 @@ pub fn ending_with_words() -> impl Iterator<Item = &'static str> {
         open_interpreter::harnesses::by_id(id).is_some_and(|h| h.write(&end).is_none())
     })
 }
+
+/// The original takes one call a reply and asks anew for several.
 
 /// The call with which a harness runs a command: name and arguments of a tool that it really
 /// offers.

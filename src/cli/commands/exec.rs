@@ -189,25 +189,6 @@ struct Begun {
     copied: bool,
 }
 
-/// Opens the session of a task. A copy that cannot be gone on with is taken away again.
-fn open(
-    setup: &Setup,
-    options: &Options,
-    task: &mut Task,
-    cancel: &Cancel,
-    front: &mut dyn Frontend,
-) -> Result<Session, String> {
-    let (stored, schema) = (task.stored.take(), task.schema.take());
-    let path = stored.as_ref().map(|s| s.path.clone());
-    setup
-        .open(options, path, schema, cancel, front)
-        .inspect_err(|_| {
-            if let Some(begun) = stored.filter(|s| s.copied) {
-                let _ = std::fs::remove_file(begun.path);
-            }
-        })
-}
-
 /// What is to be done, and with which session.
 struct Task {
     text: Option<String>,
@@ -264,16 +245,7 @@ fn once(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let mut session = match open(setup, options, &mut task, &signals.cancel, front) {
-        Ok(session) => session,
-        Err(message) if signals.cancel.is_cancelled() => {
-            return Err(Failure {
-                message,
-                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
-            });
-        }
-        Err(message) => return Err(message.into()),
-    };
+    let mut session = opened(setup, options, &mut task, signals, front)?;
     if let Some(target) = &task.review {
         let end = session.review(target, false, front)?;
         deliver(&session, &end, options, json)?;
@@ -288,6 +260,31 @@ fn once(
     let end = session.turn(&Input { text, images }, front);
     deliver(&session, &end, options, json)?;
     Ok(exit::code(&end.reason, signals.is_terminated()))
+}
+
+/// Opens the session of a task. A copy that cannot be gone on with is taken away again.
+fn opened(
+    setup: &Setup,
+    options: &Options,
+    task: &mut Task,
+    signals: &Signals,
+    front: &mut dyn Frontend,
+) -> Result<Session, Failure> {
+    let (stored, schema) = (task.stored.take(), task.schema.take());
+    let path = stored.as_ref().map(|s| s.path.clone());
+    let session = setup.open(options, path, schema, &signals.cancel, front);
+    session.map_err(|message| {
+        if let Some(begun) = stored.filter(|s| s.copied) {
+            let _ = std::fs::remove_file(begun.path);
+        }
+        match signals.cancel.is_cancelled() {
+            true => Failure {
+                message,
+                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
+            },
+            false => message.into(),
+        }
+    })
 }
 
 /// The answer to standard output and its file; how to resume to standard error.
@@ -335,7 +332,7 @@ fn converse(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let session = open(&setup, options, &mut task, &signals.cancel, &mut front)?;
+    let session = opened(&setup, options, &mut task, signals, &mut front)?;
     let images = read_images(options, &mut front);
     let first = match task.text {
         Some(text) => Some(Input {

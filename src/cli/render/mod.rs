@@ -2,6 +2,8 @@
 
 pub mod diff;
 pub mod human;
+mod outcome;
+pub mod phrases;
 pub mod progress;
 pub mod sanitize;
 pub mod status;

@@ -4,7 +4,7 @@ use super::Desk;
 use crate::agent::doctor::Case;
 use crate::agent::session::Session;
 use crate::cli::commands::doctor;
-use crate::cli::render::human::{strength_text, thousands};
+use crate::cli::render::phrases::{strength_text, thousands};
 use crate::cli::render::sanitize::one_line;
 use crate::config::Row;
 use crate::store::paths::canonical;
@@ -32,21 +32,23 @@ pub(super) fn status(desk: &mut Desk) -> String {
     let mut rows = vec![
         (
             "model",
-            format!("{}{}", info.model, effort.unwrap_or_default()),
-        ),
-        (
-            "provider",
             format!(
-                "{} at {} ({} wire)",
-                info.provider.0, info.provider.1, info.wire
+                "{} at {} ({} wire){}",
+                info.model,
+                info.provider.1,
+                info.wire,
+                effort.unwrap_or_default()
             ),
         ),
+        ("provider", info.provider.0.clone()),
         (
             "window",
+            format!("{} tokens ({})", thousands(window), info.window.1),
+        ),
+        (
+            "used",
             format!(
-                "{} tokens, from {}; {} used ({} %)",
-                thousands(window),
-                info.window.1,
+                "{} tokens, {} %",
                 thousands(used),
                 used * 100 / window.max(1)
             ),
@@ -71,7 +73,8 @@ pub(super) fn status(desk: &mut Desk) -> String {
         },
     ));
     let usage = session.usage();
-    let cached = usage.cached.map(|c| format!(" ({} cached)", thousands(c)));
+    let cached = usage.cached.filter(|c| *c > 0);
+    let cached = cached.map(|c| format!(" ({} cached)", thousands(c)));
     rows.push((
         "tokens",
         format!(

@@ -3,7 +3,7 @@
 use super::Desk;
 use crate::agent::permissions::Permissions;
 use crate::cli::pick::pick;
-use crate::cli::render::human::strength_text;
+use crate::cli::render::phrases::strength_text;
 use crate::cli::render::sanitize::one_line;
 use crate::sandbox::{Approval, Mode};
 

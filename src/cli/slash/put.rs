@@ -2,7 +2,7 @@
 
 use super::Desk;
 use crate::cli::person::eprint_safe;
-use crate::cli::render::human::thousands;
+use crate::cli::render::phrases::thousands;
 use crate::cli::render::sanitize::one_line;
 use crate::cli::terminal;
 use base64::Engine;

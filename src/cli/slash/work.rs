@@ -3,7 +3,7 @@
 use super::{Desk, Done};
 use crate::agent::review::Target;
 use crate::agent::session::Session;
-use crate::cli::render::human::{duration, thousands};
+use crate::cli::render::phrases::{duration, thousands};
 use crate::cli::render::sanitize::one_line;
 use crate::harnesses::Input;
 use crate::project::git;
