@@ -1,5 +1,8 @@
-//! Facts about the git work tree, read from its files. Git itself is not run: it need not be
-//! installed, and a repository's own settings can make it start other programs.
+//! Facts about the git work tree, read from its files. Git itself is not run for them: it need not
+//! be installed, and a repository's own settings can make it start other programs. [`changes`]
+//! runs it, with those settings taken away.
+
+pub mod changes;
 
 use super::read_text;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,9 @@ use crate::tools::action::{Action, Outcome, ToolError};
 /// What a model is told that wants to change something while it plans.
 const PLANNING: &str = "Nothing may be changed while you plan. Look around with tools and commands that only read, then present the plan.";
 
+/// The same in a turn that only looks.
+const READ_ONLY: &str = "Nothing may be changed in this review. Look around with tools and commands that only read, then answer.";
+
 impl Session {
     /// Answers an action that is about the conversation; `None` for one that a tool does.
     pub(super) fn converse(
@@ -69,19 +72,31 @@ impl Session {
         }
     }
 
-    /// Why an action may not be done while the model plans.
-    pub(super) fn refused_by_planning(&self, action: &Action) -> Option<String> {
+    /// Why an action may not be done while the model plans, or only looks.
+    pub(super) fn refused_by_mode(&self, action: &Action) -> Option<String> {
+        let why = match (self.read_only, self.state.planning) {
+            (true, _) => READ_ONLY,
+            (false, true) => PLANNING,
+            (false, false) => return None,
+        };
         let changes = match action {
             Action::Write { .. }
             | Action::Edit { .. }
             | Action::Insert { .. }
             | Action::Patch { .. }
             | Action::UndoEdit { .. } => true,
-            Action::Shell(shell) => !is_known_safe(&shell.command),
+            Action::Shell(shell) => {
+                !is_known_safe(&shell.command) || self.read_only && shell.escalate.is_some()
+            }
             Action::ShellInput { chars, .. } => !chars.is_empty(),
             _ => false,
         };
-        (self.state.planning && changes).then(|| PLANNING.into())
+        changes.then(|| why.into())
+    }
+
+    /// True while nothing may be changed until the person agreed to a plan.
+    pub fn is_planning(&self) -> bool {
+        self.state.planning
     }
 
     /// Begins or ends the planning mode because the person wants it; the model is told.
