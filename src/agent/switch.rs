@@ -78,7 +78,10 @@ impl Session {
         self.sampling = open::sampling(config, &connection);
         self.may_vary = config.sampling.is_default();
         self.is_stuck = false;
-        self.effort = config.model_reasoning_effort.value.clone();
+        // A server refuses an effort for a model that it knows not to think.
+        let thinks = connection.info.thinking != Some(false);
+        let effort = config.model_reasoning_effort.value.clone();
+        self.effort = effort.filter(|_| thinks);
         self.info.window = (window.tokens, window.source.clone());
         let provider = connection.provider;
         self.info.provider = (provider.name.clone(), provider.base_url.clone());

@@ -50,6 +50,7 @@ pub fn number(text: &str, rows: usize) -> Option<usize> {
 }
 
 fn with_keys(title: &str, rows: Vec<String>, now: usize, cancel: &Cancel) -> Option<usize> {
+    let _mode = terminal::Mode::keys();
     terminal::forget_typed();
     let height = SHOWN.min(terminal::rows().saturating_sub(AROUND)).max(1);
     let mut list = List::new(rows, now, height);
@@ -75,6 +76,23 @@ fn with_keys(title: &str, rows: Vec<String>, now: usize, cancel: &Cancel) -> Opt
     // The list stays as what was asked; the line to type in has done its work.
     eprint_safe("\x1b[1A\r\x1b[J");
     chosen
+}
+
+/// The length of the first key: a sequence that begins with Escape, or all characters before one.
+fn length(bytes: &[u8]) -> usize {
+    let rest = bytes.get(1..).unwrap_or_default();
+    match (bytes, rest.first()) {
+        ([b'\x1b', ..], Some(b'[' | b'O')) => {
+            let ends = |b: &u8| (0x40..=0x7e).contains(b);
+            let end = rest.iter().skip(1).position(ends);
+            end.map_or(bytes.len(), |at| at + 3)
+        }
+        ([b'\x1b', ..], _) => 1,
+        _ => match rest.iter().position(|b| *b == b'\x1b') {
+            Some(at) => at + 1,
+            None => bytes.len(),
+        },
+    }
 }
 
 /// What a key came to.
@@ -116,9 +134,23 @@ impl List {
         list
     }
 
+    /// What was typed; several keys may come at once.
     fn press(&mut self, bytes: &[u8]) -> Press {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (key, after) = rest.split_at(length(rest));
+            rest = after;
+            match self.press_one(key) {
+                Press::More => {}
+                done => return done,
+            }
+        }
+        Press::More
+    }
+
+    fn press_one(&mut self, key: &[u8]) -> Press {
         let last = self.fits.len().saturating_sub(1);
-        match bytes {
+        match key {
             b"\x1b[A" | b"\x1bOA" | b"\x10" => self.at = self.at.checked_sub(1).unwrap_or(last),
             b"\x1b[B" | b"\x1bOB" | b"\x0e" => {
                 self.at = if self.at >= last { 0 } else { self.at + 1 }
@@ -136,7 +168,6 @@ impl List {
         Press::More
     }
 
-    /// Several keys may come at once, as from a paste.
     fn type_in(&mut self, keys: &str) -> Press {
         for key in keys.chars() {
             match key {
@@ -231,11 +262,13 @@ mod tests {
         assert_eq!((l.at, l.top), (29, 25));
         l.press(b"\x1b[B");
         assert_eq!((l.at, l.top), (0, 0));
+        l.press(b"\x1b[B\x1b[B\x1b[A\x1b[A");
+        assert_eq!(l.at, 0);
         l.press(b"\x1b[6~");
         let text = l.drawing();
         assert!(text.contains("›  6  row 5\n"), "{text}");
         assert_eq!(text.lines().count(), 6);
-        assert_eq!(l.press(b"\r"), Press::Take(5));
+        assert_eq!(l.press(b"\x1b[A\x1b[B\r"), Press::Take(5));
         assert_eq!(l.press(b"\x1b"), Press::Leave);
     }
 

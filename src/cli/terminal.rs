@@ -31,7 +31,25 @@ pub fn rows() -> usize {
     sys::rows().filter(|n| *n > 0).unwrap_or(24)
 }
 
-/// What the next key gives, or `None` at the end of the input or when `cancel` was set. A key that
+/// Settings of the terminal, until they are dropped.
+pub struct Mode(Option<sys::Settings>);
+
+impl Mode {
+    /// Keys come one by one and are not shown. Ctrl+C stays a signal.
+    pub fn keys() -> Self {
+        Mode(sys::to_keys())
+    }
+}
+
+impl Drop for Mode {
+    fn drop(&mut self) {
+        if let Some(found) = &self.0 {
+            found.restore();
+        }
+    }
+}
+
+/// What the next key gives in [`Mode::keys`], or `None` at the end of the input or when `cancel` was set. A key that
 /// is more than a character comes whole, as the bytes that the terminal sends.
 pub fn key(cancel: &Cancel) -> Option<Vec<u8>> {
     sys::key(cancel)
@@ -78,23 +96,26 @@ mod sys {
     }
 
     pub fn key(cancel: &Cancel) -> Option<Vec<u8>> {
+        let mut bytes = vec![0u8; 64];
+        if !wait_for_line(cancel) {
+            return None;
+        }
+        // SAFETY: the pointer and the length are those of `bytes`.
+        let read =
+            unsafe { libc::read(libc::STDIN_FILENO, bytes.as_mut_ptr().cast(), bytes.len()) };
+        let read = usize::try_from(read).ok().filter(|n| *n > 0)?;
+        bytes.truncate(read);
+        Some(bytes)
+    }
+
+    /// Keys one by one, not shown. Gives the settings that were there.
+    pub fn to_keys() -> Option<Settings> {
         let found = Settings::save()?;
         let mut keys = found.0;
         keys.c_lflag &= !(libc::ICANON | libc::ECHO);
         // SAFETY: the settings came from this very terminal.
         unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &keys) };
-        let mut bytes = vec![0u8; 64];
-        let read = match wait_for_line(cancel) {
-            // SAFETY: the pointer and the length are those of `bytes`.
-            true => unsafe {
-                libc::read(libc::STDIN_FILENO, bytes.as_mut_ptr().cast(), bytes.len())
-            },
-            false => 0,
-        };
-        found.restore();
-        let read = usize::try_from(read).ok().filter(|n| *n > 0)?;
-        bytes.truncate(read);
-        Some(bytes)
+        Some(found)
     }
 
     /// True when a line, or the end of the input, can be read without waiting.
@@ -154,6 +175,10 @@ mod sys {
     }
 
     pub fn key(_: &Cancel) -> Option<Vec<u8>> {
+        None
+    }
+
+    pub fn to_keys() -> Option<Settings> {
         None
     }
 

@@ -220,7 +220,7 @@ fn apply(desk: &mut Desk, config: &Config, chosen: Chosen) -> Result<String, Str
         Some(DEFAULT_EFFORT) => None,
         Some(name) => Some(name.to_owned()),
     };
-    let told = match &effort {
+    let told = |effort: Option<&str>| match effort {
         Some(name) => format!("the reasoning effort is {name}"),
         None => "the reasoning effort is the server's own".to_owned(),
     };
@@ -228,8 +228,9 @@ fn apply(desk: &mut Desk, config: &Config, chosen: Chosen) -> Result<String, Str
         if effort.as_deref() == desk.session.effort() {
             return Ok(format!("{} is the model already", one_line(&chosen.model)));
         }
+        let said = told(effort.as_deref());
         desk.session.set_effort(effort);
-        return Ok(told);
+        return Ok(said);
     }
     let mut changes = vec![
         ("model", chosen.model.as_str().into()),
@@ -253,8 +254,9 @@ fn apply(desk: &mut Desk, config: &Config, chosen: Chosen) -> Result<String, Str
         desk.front,
     )?;
     let mut said = Vec::new();
-    if effort != had_effort {
-        said.push(told);
+    let now = desk.session.effort().map(str::to_owned);
+    if now != had_effort {
+        said.push(told(now.as_deref()));
     }
     said.extend(other_harness(desk, &changed));
     Ok(said.join("\n"))
