@@ -188,6 +188,80 @@ fn a_request_to_end_is_heard_at_a_question_and_at_the_prompt() {
     }
 }
 
+/// A turn that changes two parts of a file.
+fn changes() -> Vec<Step> {
+    script![
+        run("sed -i.bak -e s/1/one/ -e s/8/eight/ a.txt && rm a.txt.bak"),
+        say("all done"),
+        say("understood")
+    ]
+}
+
+/// A terminal with `a.txt` of eight lines in it, after the turn of [`changes`].
+fn changed() -> Terminal {
+    let mut t = Terminal::start(changes(), None);
+    let file = t.home.path().join("ws/a.txt");
+    std::fs::write(file, "1\n2\n3\n4\n5\n6\n7\n8\n").expect("a file");
+    t.wait_for("› ");
+    t.types("go\r");
+    t.wait_for(QUESTION);
+    t.types("y\n");
+    t.wait_for("all done");
+    t
+}
+
+impl Terminal {
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("ws/a.txt")).unwrap_or_default()
+    }
+}
+
+#[test]
+fn undo_redo_and_diff_by_keys() {
+    let mut t = changed();
+    t.wait_for("› ");
+    t.types("/diff --turn\r");
+    t.wait_for("8 +eight");
+    assert!(t.screen().contains("a.txt  +2, -2"), "{}", t.screen());
+    t.types("/undo\r");
+    t.wait_for("restored a.txt");
+    assert!(t.text().starts_with("1\n") && t.text().ends_with("8\n"));
+    t.types("/undo\r");
+    t.wait_for("nothing to take back");
+    t.types("/redo\r");
+    t.wait_for("put back turn 1");
+    assert!(t.text().starts_with("one\n"));
+    std::fs::write(t.home.path().join("ws/a.txt"), "mine\n").expect("a file");
+    t.types("/undo\r");
+    t.wait_for("1 +mine");
+    assert_eq!(t.text(), "mine\n");
+    t.types("/exit\r");
+    assert_eq!(t.exit_code(), Some(0));
+}
+
+#[test]
+fn a_part_is_dropped_and_the_model_is_told() {
+    let mut t = changed();
+    t.wait_for("› ");
+    t.types("/diff --pick\r");
+    t.wait_for("part 1 of 2");
+    t.types("y\n");
+    t.wait_for("part 2 of 2");
+    t.types("n\n");
+    t.wait_for("one part was taken back");
+    assert!(t.text().starts_with("one\n") && t.text().ends_with("\n8\n"));
+    t.types("go on\r");
+    t.wait_for("understood");
+    let requests = t._server.requests();
+    let words = support::strict::all_text(&requests[requests.len() - 1].body);
+    assert!(
+        words.contains("took this back") && words.contains("+eight"),
+        "{words}"
+    );
+    t.types("/exit\r");
+    assert_eq!(t.exit_code(), Some(0));
+}
+
 impl Drop for Terminal {
     fn drop(&mut self) {
         let _ = self.child.kill();

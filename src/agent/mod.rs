@@ -22,3 +22,4 @@ mod subagent;
 pub mod tokens;
 pub mod transcript;
 pub mod turn;
+mod undo;

@@ -4,13 +4,16 @@ pub mod args;
 pub mod commands;
 pub mod exit;
 pub mod help;
+pub mod pager;
 pub mod person;
 pub mod render;
 pub mod repl;
+pub mod review;
 pub mod signals;
 pub mod slash;
 pub mod stdin;
 pub mod terminal;
+pub mod undo;
 
 use args::{Command, Invocation};
 use std::io::Write;
@@ -69,6 +72,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::HarnessBench => commands::bench::run(options),
         Command::Models => commands::models::run(options),
         Command::Doctor => commands::doctor::run(options),
+        Command::Undo(what) => commands::undo::run(what, options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }
 }

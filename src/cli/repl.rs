@@ -1,11 +1,12 @@
 //! The interactive session: read, run a turn, repeat.
 
 use super::person::{AtTerminal, eprintln_safe};
-use super::render::Theme;
 use super::render::human::Human;
 use super::render::status::Status;
+use super::render::{Theme, changes};
 use super::signals::Signals;
 use super::slash::{self, Done};
+use super::{pager, review};
 use crate::agent::event::{Event, Frontend};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
@@ -93,6 +94,15 @@ impl Repl<'_> {
                         match slash::run(line, &mut self.session, &mut self.front) {
                             Done::Said(text) if text.is_empty() => {}
                             Done::Said(text) => eprintln_safe(&text),
+                            Done::Show(words, files) => {
+                                let theme = self.front.theme();
+                                let shown = format!("{}{}", words, changes::files(&files, theme));
+                                pager::show(&shown, &mut io::stderr());
+                            }
+                            Done::Review => {
+                                let theme = *self.front.theme();
+                                eprintln_safe(&review::review(&mut self.session, &theme));
+                            }
                             Done::Leave => return Ok(()),
                         }
                         continue;

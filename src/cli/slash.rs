@@ -2,9 +2,11 @@
 
 use super::render::human::{strength_text, thousands};
 use super::render::sanitize::one_line;
+use super::undo;
 use crate::agent::event::Frontend;
 use crate::agent::session::Session;
 use crate::harnesses::{self, Harness};
+use crate::project::changes::FileDiff;
 use crate::words::nearest;
 use std::fmt::Write;
 
@@ -12,6 +14,10 @@ use std::fmt::Write;
 pub enum Done {
     /// Print this.
     Said(String),
+    /// Print these words, and then changed files, page by page.
+    Show(String, Vec<FileDiff>),
+    /// Go through the changes of the last turn.
+    Review,
     /// Leave the session.
     Leave,
 }
@@ -58,6 +64,24 @@ pub const COMMANDS: &[Slash] = &[
         alias: None,
         help: "go on in the surface of another agent: /harness ID; alone, it lists them",
         run: |s, words, front| Done::Said(harness(s, words, front)),
+    },
+    Slash {
+        name: "diff",
+        alias: None,
+        help: "what is changed in the folder; --turn: by the last turn; --pick: keep or drop each part",
+        run: |s, words, _| undo::diff(s, words),
+    },
+    Slash {
+        name: "undo",
+        alias: None,
+        help: "take back what the last turn changed: /undo [HOW MANY TURNS | FILE]",
+        run: |s, words, _| undo::undo(s, words),
+    },
+    Slash {
+        name: "redo",
+        alias: None,
+        help: "put back what /undo took: /redo [HOW MANY]",
+        run: |s, words, _| undo::redo(s, words),
     },
     Slash {
         name: "ps",

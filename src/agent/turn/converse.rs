@@ -1,9 +1,9 @@
 //! Actions that need the conversation and not the world: the plan, the planning mode, questions to
 //! the person.
 
-use crate::agent::approval::is_known_safe;
 use crate::agent::event::{Answer, Event, Frontend, Question};
 use crate::agent::session::Session;
+use crate::agent::undo::may_change;
 use crate::harnesses::Notice;
 use crate::sandbox::Lift;
 use crate::tools::action::{Action, Outcome, ToolError};
@@ -71,17 +71,7 @@ impl Session {
 
     /// Why an action may not be done while the model plans.
     pub(super) fn refused_by_planning(&self, action: &Action) -> Option<String> {
-        let changes = match action {
-            Action::Write { .. }
-            | Action::Edit { .. }
-            | Action::Insert { .. }
-            | Action::Patch { .. }
-            | Action::UndoEdit { .. } => true,
-            Action::Shell(shell) => !is_known_safe(&shell.command),
-            Action::ShellInput { chars, .. } => !chars.is_empty(),
-            _ => false,
-        };
-        (self.state.planning && changes).then(|| PLANNING.into())
+        (self.state.planning && may_change(action)).then(|| PLANNING.into())
     }
 
     /// Begins or ends the planning mode because the person wants it; the model is told.

@@ -7,3 +7,4 @@ pub mod harness;
 pub mod models;
 pub mod sandbox;
 pub mod session;
+pub mod undo;
