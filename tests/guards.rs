@@ -340,3 +340,26 @@ fn the_step_limit_ends_a_run_that_changes_for_ever() {
         }
     }
 }
+
+/// A model that repeats itself is drawn more freely for one reply, unless the user chose the values.
+#[test]
+fn a_repeated_call_is_followed_by_a_freer_reply() {
+    let go = |config: &str| {
+        let same = || run("ls");
+        Agent::new()
+            .harness("qwen-code")
+            .config(config)
+            .model(script![same(), same(), run("echo other"), say("done")])
+            .run("look around")
+            .expect_exit(0)
+            .expect_requests(4)
+    };
+    let temperature =
+        |run: &Run, n: usize| run.server.requests()[n].body.get("temperature").cloned();
+    let free = go("");
+    assert_eq!(temperature(&free, 1), None);
+    assert_eq!(temperature(&free, 2), Some(json!(0.8)));
+    assert_eq!(temperature(&free, 3), None);
+    let own = go("sampling.temperature = 0.1\n");
+    assert_eq!(temperature(&own, 2), Some(json!(0.1)));
+}

@@ -450,3 +450,51 @@ fn a_bad_config_ends_with_the_key_and_the_line() {
         .expect_exit(0)
         .expect_stderr("harness");
 }
+
+/// swe-agent: in a git work tree the first `submit` shows the changes, the second one counts; and
+/// the answer is what was said last.
+#[test]
+fn a_submission_is_reviewed_before_it_counts() {
+    let run = Agent::new()
+        .harness("swe-agent")
+        .git()
+        .model(script![
+            run("echo hi > made.txt && cat made.txt"),
+            finish("swe-agent", "Made it."),
+            finish("swe-agent", ""),
+        ])
+        .run("make a file")
+        .expect_exit(0)
+        .expect_stdout("Made it.\n")
+        .expect_requests(3);
+    let review = run.request_text(3);
+    assert!(review.contains("call submit again"), "{review}");
+    assert!(
+        review.contains("<diff>") && review.contains("made.txt\n</diff>"),
+        "{review}"
+    );
+}
+
+/// deepseek-tui: a unified diff is applied, and its summary told.
+#[test]
+fn a_unified_diff_is_applied() {
+    let diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n print(x)\n";
+    let run = Agent::new()
+        .harness("deepseek-tui")
+        .file("a.py", "x = 1\nprint(x)\n")
+        .model(script![
+            call("apply_patch", serde_json::json!({"patch": diff})),
+            run("python3 a.py"),
+            say("It prints 2 now."),
+        ])
+        .run("let it print 2")
+        .expect_exit(0)
+        .expect_file("a.py", "x = 2\nprint(x)\n")
+        .expect_requests(3);
+    let told = run.request_text(2);
+    assert!(
+        told.contains("Applied 1 hunk(s) to 1 file(s)\nFiles: a.py"),
+        "{told}"
+    );
+    assert!(run.request_text(1).contains("<turn_meta>\nLocal date: "));
+}

@@ -5,12 +5,13 @@ mod support;
 use open_interpreter::harnesses::{self, Harness};
 use open_interpreter::model::{CallKind, ToolCall};
 use open_interpreter::tools::action::{
-    Action, Base, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus, Unique, WriteRule,
+    Action, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus, Unique,
+    WriteRule,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 use support::script::*;
-use support::{Agent, Run, WIRES, harnesses, strict};
+use support::{Agent, Run, WIRES, harnesses, strict, takes_two};
 
 const CODE: &str = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 1\n";
 
@@ -56,9 +57,6 @@ fn replace(old: &str, new: &str) -> Action {
         may_create: false,
     }
 }
-
-/// The original takes one call a reply and asks anew for several.
-const ONE_CALL: &str = "swe-agent";
 
 /// An edit of this harness replaces every place where the text stands.
 fn replaces_all(id: &str) -> bool {
@@ -174,7 +172,7 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             let mut steps: Vec<Step> = deeds.iter().map(|(_, step, _)| step.clone()).collect();
             // Two calls in one reply, where a reply may hold two.
             let both = act(id, shell("echo one-of-two")).and(act(id, shell("echo two-of-two")));
-            let parallel = !harness(id).reads_text() && id != ONE_CALL;
+            let parallel = takes_two(id);
             if parallel {
                 steps.push(both);
             }
@@ -263,6 +261,134 @@ fn an_interrupted_session_resumes_in_every_harness() {
         let text = text_of(&run, last);
         for words in ["Wait a little.", "Go on.", "resumed-and-run"] {
             assert!(text.contains(words), "{id} on {wire}: {words}");
+        }
+    }
+}
+
+/// A value for one argument, by its name and type.
+fn sample(name: &str, schema: &Value) -> Value {
+    let first = |list: &Value| list.as_array().and_then(|l| l.first().cloned());
+    if let Some(value) = first(&schema["enum"]) {
+        return value;
+    }
+    if let Some(schema) = first(&schema["anyOf"]) {
+        return sample(name, &schema);
+    }
+    match (schema["type"].as_str().unwrap_or_default(), name) {
+        ("object", _) => samples(schema),
+        ("array", _) => json!([sample(name, &schema["items"])]),
+        ("boolean", _) => json!(false),
+        ("integer" | "number", _) => json!(1),
+        (_, "path" | "file_path" | "filePath") => json!("a.py"),
+        (_, "command" | "cmd") => json!("echo hello"),
+        (_, "old" | "old_string" | "oldString" | "oldText" | "search") => json!("import os"),
+        (_, "new" | "new_string" | "newString" | "newText" | "replace") => json!("import sys"),
+        (_, "input" | "patch") => {
+            json!("*** Begin Patch\n*** Add File: made.txt\n+made\n*** End Patch")
+        }
+        (_, "status") => json!("pending"),
+        (_, "rev") => json!("HEAD"),
+        (_, "subagent_type") => json!("general"),
+        _ => json!("words"),
+    }
+}
+
+/// All required arguments of a tool.
+fn samples(schema: &Value) -> Value {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let pairs = required.iter().filter_map(|name| {
+        let name = name.as_str()?;
+        Some((name.to_owned(), sample(name, &schema["properties"][name])))
+    });
+    Value::Object(pairs.collect())
+}
+
+/// Nothing is advertised without a handler: each offered tool is called once and understood.
+#[test]
+fn every_advertised_tool_has_a_handler() {
+    let delegate = Action::Delegate(Delegate {
+        role: String::new(),
+        title: "a part".into(),
+        prompt: "Do the part.".into(),
+        read_only: false,
+    });
+    let wait = Action::ShellWait {
+        id: Some(1),
+        wait: Duration::ZERO,
+        all: true,
+    };
+    let input = Action::ShellInput {
+        id: 1,
+        chars: "x".into(),
+        wait: Duration::from_millis(10),
+    };
+    let background = Action::Shell(Shell {
+        background: true,
+        time_limit: None,
+        ..Shell::new("sleep 5", Duration::from_secs(5))
+    });
+    for id in support::with_tools() {
+        let dry = Agent::new()
+            .harness(id)
+            .model(script![finish(id, "ok")])
+            .run("hi");
+        let tools = strict::tools(&dry.server.requests()[0].body);
+        let known: Vec<(&str, Value)> = [&wait, &input, &Action::ShellStop { id: 1 }]
+            .into_iter()
+            .filter_map(|action| harness(id).write(action))
+            .collect();
+        let nested = harness(id).write(&delegate).map(|(name, _)| name);
+        // Something runs in the background, so that there is something to ask for.
+        let mut steps: Vec<Step> = harness(id)
+            .write(&background)
+            .map(|(name, arguments)| call(name, arguments))
+            .into_iter()
+            .collect();
+        for (name, schema) in &tools {
+            if harness(id)
+                .write(&Action::Finish {
+                    text: String::new(),
+                })
+                .is_some_and(|(n, _)| n == name)
+            {
+                continue;
+            }
+            let arguments = known
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, a)| a.clone());
+            let arguments = arguments.unwrap_or_else(|| match name.as_str() {
+                "str_replace_editor" => json!({"command": "view", "path": "a.py"}),
+                // Its form is either of two, so neither is required.
+                "apply_patch" if schema["properties"].get("changes").is_some() => {
+                    json!({"changes": [{"path": "made.txt", "content": "made\n"}]})
+                }
+                _ => samples(schema),
+            });
+            steps.push(call(name, arguments));
+            if nested == Some(name) {
+                steps.push(say("The nested agent did its part."));
+            }
+        }
+        let count = steps.len() + 1;
+        steps.push(finish(id, "All tools were tried."));
+        let run = Agent::new()
+            .harness(id)
+            .config("harness_guidance = false\n")
+            .file("a.py", CODE)
+            .model(steps)
+            .run("Try everything.")
+            .expect_exit(0)
+            .expect_requests(count);
+        assert!(
+            !run.stderr.contains("call not understood"),
+            "{id}: {}",
+            run.stderr
+        );
+        if nested.is_some() {
+            let answer = "The nested agent did its part.";
+            let told = (1..=count).any(|n| run.request_text(n).contains(answer));
+            assert!(told, "{id}: the answer of the nested agent is not told");
         }
     }
 }

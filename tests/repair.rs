@@ -31,7 +31,7 @@ fn a_call_written_as_text() {
             let run = agent()
                 .harness(harness)
                 .wire(wire)
-                .model(script![say(&text), say("finished")])
+                .model(script![say(&text), finish(harness, "finished")])
                 .run("create made.txt")
                 .expect_exit(0)
                 .expect_stdout("finished\n")
@@ -42,7 +42,7 @@ fn a_call_written_as_text() {
                 .harness(harness)
                 .wire(wire)
                 .args(["-c", "approval_policy=\"untrusted\""])
-                .model(script![say(&text), say("finished")])
+                .model(script![say(&text), finish(harness, "finished")])
                 .run("show me an example call, don't run it")
                 .expect_exit(0)
                 .expect_no_file("made.txt");
@@ -144,7 +144,11 @@ fn an_edit_with_drifted_indentation() {
         agent()
             .harness(harness)
             .file("m.py", once)
-            .model(script![read("m.py"), edit("m.py", old, new), say("done")])
+            .model(script![
+                read("m.py"),
+                edit("m.py", old, new),
+                finish(harness, "done")
+            ])
             .run("go")
             .expect_exit(0)
             .expect_file("m.py", "def f():\n\tif x:\n\t\treturn 2\n");
@@ -152,7 +156,11 @@ fn an_edit_with_drifted_indentation() {
         let run = agent()
             .harness(harness)
             .file("m.py", &twice)
-            .model(script![read("m.py"), edit("m.py", old, new), say("done")])
+            .model(script![
+                read("m.py"),
+                edit("m.py", old, new),
+                finish(harness, "done")
+            ])
             .run("go")
             .expect_exit(0)
             .expect_file("m.py", &twice);
@@ -165,7 +173,7 @@ fn an_edit_with_drifted_indentation() {
 /// O11: a model without tools works from its prompt, and over a resume.
 #[test]
 fn a_model_without_tools_is_prompted() {
-    for harness in ending_with_words() {
+    for harness in with_tools() {
         let (name, arguments) = shell(harness, "echo hi > made.txt");
         let arguments = arguments.as_object().expect("an object");
         let arguments = arguments
@@ -317,7 +325,7 @@ fn the_only_file_of_that_name_is_named() {
         let run = agent()
             .harness(harness)
             .file("src/deep/habits.py", "x = 1\n")
-            .model(script![read("tests/habits.py"), say("done")])
+            .model(script![read("tests/habits.py"), finish(harness, "done")])
             .run("read it")
             .expect_exit(0);
         let said = run.request_text(2);

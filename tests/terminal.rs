@@ -3,127 +3,10 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::script::*;
 use support::server::{Kind, Server};
-
-/// The binary in a pseudo-terminal.
-struct Terminal {
-    keys: File,
-    screen: Arc<Mutex<String>>,
-    child: Child,
-    home: tempfile::TempDir,
-    _server: Server,
-}
-
-impl Terminal {
-    fn start(steps: Vec<Step>, prompt: Option<&str>) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
-        let server = Server::start(Kind::LlamaServer, 32_768, steps);
-        let config = format!(
-            "model = \"mock\"\nmodel_provider = \"mock\"\napproval_policy = \"untrusted\"\nharness = \"qwen-code\"\n\
-             [model_providers.mock]\nbase_url = \"http://127.0.0.1:{}/v1\"\n",
-            server.port()
-        );
-        std::fs::create_dir(home.path().join("home")).expect("a home");
-        std::fs::create_dir(home.path().join("ws")).expect("a workspace");
-        std::fs::write(home.path().join("home/config.toml"), config).expect("a config");
-        let (mut ours, mut theirs) = (-1, -1);
-        // SAFETY: both descriptors are written by the call; name, settings and size are not given.
-        let made = unsafe {
-            libc::openpty(
-                &mut ours,
-                &mut theirs,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-            )
-        };
-        assert_eq!(made, 0, "a pseudo-terminal");
-        // SAFETY: the call above succeeded, so both are open and nobody else's.
-        let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
-        let end = || Stdio::from(theirs.try_clone().expect("a descriptor"));
-        let child = Command::new(env!("CARGO_BIN_EXE_interpreter"))
-            .args(prompt)
-            .current_dir(home.path().join("ws"))
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", home.path())
-            .env("INTERPRETER_HOME", home.path().join("home"))
-            .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .expect("the binary starts");
-        let screen = Arc::new(Mutex::new(String::new()));
-        let (mut reader, seen) = (ours.try_clone().expect("a descriptor"), screen.clone());
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(n @ 1..) = reader.read(&mut bytes) {
-                let text = String::from_utf8_lossy(&bytes[..n]).into_owned();
-                seen.lock().expect("the screen").push_str(&text);
-            }
-        });
-        Terminal {
-            keys: ours,
-            screen,
-            child,
-            home,
-            _server: server,
-        }
-    }
-
-    fn screen(&self) -> String {
-        self.screen.lock().expect("the screen").clone()
-    }
-
-    fn wait_for(&self, text: &str) {
-        let end = Instant::now() + Duration::from_secs(20);
-        while !self.screen().contains(text) {
-            assert!(
-                Instant::now() < end,
-                "`{text}` is not on:\n{}",
-                self.screen()
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn types(&mut self, text: &str) {
-        self.keys.write_all(text.as_bytes()).expect("typed");
-    }
-
-    fn signal(&self, number: i32) {
-        let id = i32::try_from(self.child.id()).expect("a process id");
-        // SAFETY: takes no pointers; the child is ours and was not waited for.
-        assert_eq!(unsafe { libc::kill(id, number) }, 0);
-    }
-
-    fn exit_code(&mut self) -> Option<i32> {
-        let end = Instant::now() + Duration::from_secs(10);
-        loop {
-            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
-                return status.code();
-            }
-            if Instant::now() > end {
-                let _ = self.child.kill();
-                panic!("it did not end; screen:\n{}", self.screen());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn has_file(&self) -> bool {
-        self.home.path().join("ws/a.txt").exists()
-    }
-}
+use support::terminal::Terminal;
 
 const QUESTION: &str = "what to do instead: ";
 
@@ -188,83 +71,198 @@ fn a_request_to_end_is_heard_at_a_question_and_at_the_prompt() {
     }
 }
 
-/// A turn that changes two parts of a file.
-fn changes() -> Vec<Step> {
-    script![
-        run("sed -i.bak -e s/1/one/ -e s/8/eight/ a.txt && rm a.txt.bak"),
-        say("all done"),
-        say("understood")
-    ]
-}
-
-/// A terminal with `a.txt` of eight lines in it, after the turn of [`changes`].
-fn changed() -> Terminal {
-    let mut t = Terminal::start(changes(), None);
-    let file = t.home.path().join("ws/a.txt");
-    std::fs::write(file, "1\n2\n3\n4\n5\n6\n7\n8\n").expect("a file");
-    t.wait_for("› ");
-    t.types("go\r");
-    t.wait_for(QUESTION);
-    t.types("y\n");
-    t.wait_for("all done");
+/// A session that asks nothing, with a first turn behind it.
+fn session(steps: Vec<Step>) -> Terminal {
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    let config = "approval_policy = \"never\"\n";
+    let t = Terminal::on(server, config, Some("the word is albatross"));
+    t.wait_for_prompt();
     t
 }
 
-impl Terminal {
-    fn text(&self) -> String {
-        std::fs::read_to_string(self.home.path().join("ws/a.txt")).unwrap_or_default()
+/// The row of a table that begins with that name.
+fn row<'a>(table: &'a str, name: &str) -> &'a str {
+    table
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap_or_else(|| panic!("no `{name}` in\n{table}"))
+        .trim()
+}
+
+#[test]
+fn status_tells_what_the_session_is() {
+    let mut t = session(script![say("one").usage(2_000, 0, 10)]);
+    let status = t.says("/status");
+    let port = t.server.port();
+    let model = format!("mock at http://127.0.0.1:{port}/v1 (chat wire)");
+    assert_eq!(row(&status, "model"), model);
+    let window = row(&status, "window");
+    assert_eq!(window, "32,768 tokens (reported by llama-server)");
+    assert_eq!(row(&status, "harness"), "qwen-code, full");
+    assert!(row(&status, "sandbox").starts_with("workspace-write ("));
+    assert_eq!(row(&status, "asks"), "never");
+    assert!(std::path::Path::new(row(&status, "session")).is_file());
+    assert_eq!(row(&status, "tokens"), "2,000 in, 10 out");
+    // A name that is nearly right is found.
+    assert!(t.says("/statsu").contains("did you mean /status?"));
+    assert!(t.says("/help").contains("/compact"));
+}
+
+#[test]
+fn context_tells_what_fills_the_window() {
+    let tokens = |table: &str, name: &str| -> u64 {
+        let number = row(table, name).split_whitespace().next();
+        let number = number.map(|n| n.replace(',', ""));
+        number.and_then(|n| n.parse().ok()).expect("a number")
+    };
+    let words = "for n in {1..300}; do echo the answer to request $n came in time; done";
+    let mut t = session(script![run(words), say("one"), say("two")]);
+    let first = t.says("/context");
+    let parts: u64 = first
+        .lines()
+        .filter(|line| line.contains('%'))
+        .map(|line| tokens(&first, line.split("  ").next().expect("a name")))
+        .sum();
+    assert_eq!(parts, 32_768, "{first}");
+    assert_eq!(tokens(&first, "window"), 32_768);
+    let used = 32_768 - tokens(&first, "free") - tokens(&first, "reserve");
+    // What the server would be sent; it counts four bytes as a token.
+    let sent = t.server.requests()[1].bytes as u64 / 4;
+    assert!(
+        (sent * 7 / 10..sent * 14 / 10).contains(&used),
+        "{used} of {sent}"
+    );
+    t.says("and more");
+    let second = t.says("/context");
+    assert!(tokens(&second, "free") < tokens(&first, "free"), "{second}");
+}
+
+#[test]
+fn compact_goes_on_from_a_summary() {
+    let mut steps: Vec<Step> = (1..6).map(|n| run(&format!("seq {n} 2000"))).collect();
+    steps.extend([say("one"), say("two")]);
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    server.summarise_with("<state_snapshot>the numbers were counted</state_snapshot>");
+    let config = "approval_policy = \"never\"\n";
+    let mut t = Terminal::on(server, config, None);
+    t.wait_for_prompt();
+    assert!(t.says("/compact").contains("nothing to compact"));
+    t.says("the word is albatross");
+    let shown = t.says("/compact");
+    assert!(shown.contains("summarised by the model"), "{shown}");
+    assert!(shown.contains("tokens won"), "{shown}");
+    let shown = t.says("and now the word is pelican");
+    assert!(shown.contains("two"), "{shown}");
+    let requests = t.server.requests();
+    // Six for the first task, the summary, and the second task.
+    assert_eq!(requests.len(), 8);
+    let text = support::strict::all_text(&requests[7].body);
+    assert!(text.contains("the numbers were counted") && text.contains("pelican"));
+    assert!(!text.contains("seq 1 2000"), "the old call is still there");
+    assert!(requests[7].bytes + 8_000 < requests[5].bytes);
+}
+
+#[test]
+fn another_harness_in_mid_session() {
+    let mut t = session(script![
+        run("echo first-output"),
+        say("one"),
+        run("echo second-output"),
+        say("two"),
+        say("three")
+    ]);
+    let list = t.says("/harness");
+    let all: Vec<&str> = support::harnesses().collect();
+    let listed = list
+        .lines()
+        .filter_map(|line| line.get(2..)?.split(' ').next());
+    let listed: Vec<&str> = listed.filter(|id| all.contains(id)).collect();
+    assert_eq!(listed, all, "{list}");
+    assert!(list.contains("* qwen-code"), "{list}");
+    assert!(t.says("/harness minima").contains("did you mean minimal?"));
+    assert!(
+        t.says("/harness qwen-code")
+            .contains("is qwen-code already")
+    );
+    assert!(
+        t.says("/harness minimal")
+            .contains("the harness is minimal now")
+    );
+    assert!(t.says("/harness").contains("* minimal"));
+    assert_eq!(row(&t.says("/status"), "harness"), "minimal, full");
+    assert!(t.says("and now the word is pelican").contains("two"));
+    let requests = t.server.requests();
+    assert_eq!(requests.len(), 4);
+    let body = &requests[2].body;
+    let tools = support::strict::tools(body);
+    let names: Vec<&str> = tools.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["bash", "str_replace_editor"]);
+    let text = support::strict::all_text(body);
+    for word in ["albatross", "first-output", "one", "pelican"] {
+        assert!(text.contains(word), "no {word}");
+    }
+    // The old call stands in the name that the new tool has.
+    let messages = body["messages"].as_array().expect("messages");
+    let mut calls = messages
+        .iter()
+        .filter_map(|m| m["tool_calls"].as_array())
+        .flatten();
+    let call = &calls.next().expect("the old call")["function"];
+    assert_eq!(call["name"], "bash");
+    assert!(
+        call["arguments"]
+            .as_str()
+            .is_some_and(|a| a.contains("echo first-output"))
+    );
+    assert!(!text.contains("run_shell_command"));
+    // And the prompt only grows from here.
+    t.says("more");
+    let requests = t.server.requests();
+    for pair in requests[2..].windows(2) {
+        let parts = |r: &support::server::Recorded| support::strict::parts(&r.path, &r.body);
+        let (old, new) = (parts(&pair[0]), parts(&pair[1]));
+        assert_eq!(old[..], new[..old.len()]);
     }
 }
 
-#[test]
-fn undo_redo_and_diff_by_keys() {
-    let mut t = changed();
-    t.wait_for("› ");
-    t.types("/diff --turn\r");
-    t.wait_for("8 +eight");
-    assert!(t.screen().contains("a.txt  +2, -2"), "{}", t.screen());
-    t.types("/undo\r");
-    t.wait_for("restored a.txt");
-    assert!(t.text().starts_with("1\n") && t.text().ends_with("8\n"));
-    t.types("/undo\r");
-    t.wait_for("nothing to take back");
-    t.types("/redo\r");
-    t.wait_for("put back turn 1");
-    assert!(t.text().starts_with("one\n"));
-    std::fs::write(t.home.path().join("ws/a.txt"), "mine\n").expect("a file");
-    t.types("/undo\r");
-    t.wait_for("1 +mine");
-    assert_eq!(t.text(), "mine\n");
-    t.types("/exit\r");
-    assert_eq!(t.exit_code(), Some(0));
+/// LM Studio has loaded the model with a window that is too small.
+fn small() -> Terminal {
+    let server = Server::start(Kind::LmStudio, 4_096, script![say("done")]);
+    let t = Terminal::on(server, "approval_policy = \"never\"\n", Some("hi"));
+    t.wait_for("which this session needs? [y/n] ");
+    t
+}
+
+fn loads(t: &Terminal) -> Vec<String> {
+    let paths = t.server.paths();
+    let moved = paths.iter().filter(|p| p.ends_with("load"));
+    moved
+        .map(|p| p.rsplit('/').next().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
-fn a_part_is_dropped_and_the_model_is_told() {
-    let mut t = changed();
-    t.wait_for("› ");
-    t.types("/diff --pick\r");
-    t.wait_for("part 1 of 2");
+fn a_person_is_asked_before_a_model_is_loaded_again() {
+    let mut t = small();
+    assert!(loads(&t).is_empty(), "before the answer");
     t.types("y\n");
-    t.wait_for("part 2 of 2");
+    t.wait_for("done");
+    // Twice in memory would be once too often.
+    assert_eq!(loads(&t), ["unload", "load"]);
+    t.wait_for("window 32,768");
+    let mut t = small();
     t.types("n\n");
-    t.wait_for("one part was taken back");
-    assert!(t.text().starts_with("one\n") && t.text().ends_with("\n8\n"));
-    t.types("go on\r");
-    t.wait_for("understood");
-    let requests = t._server.requests();
-    let words = support::strict::all_text(&requests[requests.len() - 1].body);
-    assert!(
-        words.contains("took this back") && words.contains("+eight"),
-        "{words}"
-    );
-    t.types("/exit\r");
-    assert_eq!(t.exit_code(), Some(0));
+    t.wait_for("done");
+    assert!(loads(&t).is_empty());
+    t.wait_for("window 4,096");
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+#[test]
+fn an_interrupt_at_the_question_about_loading_leaves() {
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let mut t = small();
+        t.signal(signal);
+        assert_eq!(t.exit_code(), Some(code));
+        assert!(loads(&t).is_empty() && t.server.requests().is_empty());
     }
 }

@@ -106,3 +106,80 @@ fn a_task_that_only_looks_or_is_not_kept_leaves_nothing() {
         .expect_file("a.txt", "x\n");
     assert!(!unkept.home.path().join("home/undo").exists());
 }
+
+#[cfg(unix)]
+mod by_keys {
+    use super::support::script::*;
+    use super::support::server::{Kind, Server};
+    use super::support::strict::all_text;
+    use super::support::terminal::Terminal;
+    use crate::script;
+    use std::fs;
+
+    /// A session in a folder with `a.txt`, whose first turn changes two parts of it.
+    fn changed() -> Terminal {
+        let steps = script![
+            run("sed -i.bak -e s/1/one/ -e s/8/eight/ a.txt && rm a.txt.bak"),
+            say("all done"),
+            say("understood")
+        ];
+        let server = Server::start(Kind::LlamaServer, 32_768, steps);
+        let mut t = Terminal::on(server, "approval_policy = \"never\"\n", None);
+        t.wait_for_prompt();
+        put(&t, "1\n2\n3\n4\n5\n6\n7\n8\n");
+        assert!(t.says("go").contains("all done"));
+        t
+    }
+
+    fn put(t: &Terminal, text: &str) {
+        fs::write(t.home.path().join("ws/a.txt"), text).expect("a file");
+    }
+
+    fn text(t: &Terminal) -> String {
+        fs::read_to_string(t.home.path().join("ws/a.txt")).unwrap_or_default()
+    }
+
+    #[test]
+    fn undo_redo_and_diff() {
+        let mut t = changed();
+        let shown = t.says("/diff --turn");
+        for part in ["a.txt  +2, -2", "1 -1", "1 +one", "8 +eight"] {
+            assert!(shown.contains(part), "{part}:\n{shown}");
+        }
+        assert!(t.says("/diff").contains("no git repository"));
+        let shown = t.says("/undo");
+        assert!(shown.contains("took back turn 1: go"), "{shown}");
+        assert!(shown.contains("restored a.txt"), "{shown}");
+        assert!(text(&t).starts_with("1\n") && text(&t).ends_with("\n8\n"));
+        assert!(t.says("/diff").contains("nothing is changed"));
+        assert!(t.says("/undo").contains("nothing to take back"));
+        assert!(t.says("/redo").contains("put back turn 1"));
+        assert!(text(&t).starts_with("one\n"));
+        put(&t, "mine\n");
+        let shown = t.says("/undo");
+        assert!(shown.contains("1 file has changed since"), "{shown}");
+        assert!(shown.contains("1 +mine"), "{shown}");
+        assert_eq!(text(&t), "mine\n");
+    }
+
+    #[test]
+    fn a_part_is_dropped_and_the_model_is_told() {
+        let mut t = changed();
+        t.types("/diff --pick\r");
+        t.wait_for("part 1 of 2");
+        t.types("y\n");
+        t.wait_for("part 2 of 2");
+        t.types("n\n");
+        t.wait_for("one part was taken back");
+        assert!(text(&t).starts_with("one\n") && text(&t).ends_with("\n8\n"));
+        t.types("go on\r");
+        t.wait_for("understood");
+        let requests = t.server.requests();
+        let words = all_text(&requests[requests.len() - 1].body);
+        assert!(words.contains("took this back"), "{words}");
+        assert!(
+            words.contains("+eight") && !words.contains("+one"),
+            "{words}"
+        );
+    }
+}

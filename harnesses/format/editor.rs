@@ -14,6 +14,8 @@ pub struct Editor {
     pub lists: bool,
     /// `str_replace` without `new_str` deletes.
     pub deletes: bool,
+    /// `create` writes over a file that was read; else it makes new ones only.
+    pub overwrites: bool,
 }
 
 impl Editor {
@@ -36,8 +38,8 @@ impl Editor {
                 path,
                 content: args.need("file_text")?,
                 rule: WriteRule {
-                    read_first: false,
-                    must_be_new: true,
+                    read_first: self.overwrites,
+                    must_be_new: !self.overwrites,
                     append: false,
                 },
             }),

@@ -60,8 +60,8 @@ fn editor_commands_are_read() {
         read(&Minimal, edit(create)),
         Ok(Action::Write {
             rule: WriteRule {
-                read_first: false,
-                must_be_new: true,
+                read_first: true,
+                must_be_new: false,
                 append: false
             },
             ..

@@ -29,6 +29,7 @@ const EDITOR: Editor = Editor {
     view_bytes: 16_000,
     lists: true,
     deletes: true,
+    overwrites: false,
 };
 /// Seconds of a command in the presets `default` and `bash_only`.
 const SECONDS: (u64, u64) = (30, 60);

@@ -199,6 +199,9 @@ fn with_room(
         || front.confirm(&format!(
             "{name} {now}; may it be loaded with {tokens}, which this session needs?"
         ));
+    if cancel.is_cancelled() {
+        return Err(ConnectError("interrupted".into()));
+    }
     if !agreed {
         return Ok(info);
     }

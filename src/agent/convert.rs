@@ -7,6 +7,7 @@ use super::session::{Session, fixed_size};
 use super::transcript::{Mark, Transcript};
 use crate::harnesses::{Harness, Start, State};
 use crate::model::{Assistant, CallKind, Item, Part, ToolCall, ToolInput, ToolResult};
+use crate::tools::action::Action;
 use crate::words::head;
 
 /// Bytes of a call's arguments in the line of text that stands for it.
@@ -72,13 +73,16 @@ fn converted(
 ) -> (Transcript, usize) {
     let mut out = Transcript::default();
     let mut told: Vec<String> = Vec::new();
+    let mut ended: Vec<String> = Vec::new();
     // Results must follow their calls at once, so those that became text wait for the others.
     let mut behind: Vec<(Item, Mark)> = Vec::new();
     let mut names: Vec<(String, String)> = Vec::new();
     let mut count = 0;
     for (item, mark, _) in old.entries() {
         if let Item::ToolResult(result) = item {
-            if told.contains(&result.call_id) {
+            if ended.contains(&result.call_id) {
+                // That the task was over is said by the answer.
+            } else if told.contains(&result.call_id) {
                 behind.push((result_as_text(result), Mark::Answer));
             } else {
                 out.push(Item::ToolResult(renamed(result, &names)), mark);
@@ -91,6 +95,7 @@ fn converted(
         match item {
             Item::Assistant(reply) => {
                 told.clear();
+                ended.clear();
                 names.clear();
                 let mut reply = reply.clone();
                 let calls = std::mem::take(&mut reply.calls);
@@ -104,6 +109,11 @@ fn converted(
                     // A harness that acts by text takes one block a reply.
                     match block(&call, from, to).filter(|_| alone) {
                         Some(block) => add(&mut reply, &block),
+                        // Where an answer ends a task by itself, its words are all that counts.
+                        None if ends(&call, from) => {
+                            ended.push(call.id);
+                            continue;
+                        }
                         None => {
                             count += 1;
                             let arguments = head(&call.arguments, TOLD);
@@ -114,6 +124,9 @@ fn converted(
                         }
                     }
                     told.push(call.id);
+                }
+                if reply.text.trim().is_empty() && reply.calls.is_empty() && !ended.is_empty() {
+                    reply.text = "Done.".into();
                 }
                 out.push(Item::Assistant(reply), mark);
             }
@@ -156,6 +169,11 @@ fn rewritten(
         kind,
         recovered: false,
     })
+}
+
+/// True for a call that only says that the task is over.
+fn ends(call: &ToolCall, from: &dyn Harness) -> bool {
+    matches!(from.action(call), Ok(Action::Finish { .. }))
 }
 
 fn renamed(result: &ToolResult, names: &[(String, String)]) -> ToolResult {
@@ -245,5 +263,21 @@ mod tests {
         assert_eq!(count, 0);
         let (reply, count) = told("qwen-code", "mini-swe-agent", vec![make(), make()]);
         assert!(!reply.text.contains("```") && count == 2);
+    }
+
+    #[test]
+    fn a_call_that_ends_the_task_goes() {
+        let end = || vec![call("submit", json!({}))];
+        let (reply, count) = told("swe-agent", "qwen-code", end());
+        assert_eq!(
+            (reply.text.as_str(), reply.calls.len(), count),
+            ("I look.", 0, 0)
+        );
+        let (reply, _) = told("swe-agent", "mini-swe-agent", end());
+        assert!(
+            reply
+                .text
+                .starts_with("I look.\n```mswea_bash_command\necho COMPLETE_TASK")
+        );
     }
 }

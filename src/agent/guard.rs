@@ -8,20 +8,23 @@ mod stream;
 pub use calls::{CallGuard, CallVerdict, remark};
 pub use stream::{Cut, StreamGuard};
 
+use super::approval::is_known_safe;
 use crate::model::dialect::announces;
 use crate::tools::action::{Action, Outcome, ShellStatus};
 use calls::changed_nothing;
 
 /// Watches whether a turn checks what it does. A small model likes to stop one step too early; it
-/// is reminded once.
+/// is reminded once of each thing.
 #[derive(Debug, Default)]
 pub struct CheckGuard {
     acted: bool,
     changed_since_run: bool,
     last_run_failed: bool,
-    nudged: bool,
+    told: Vec<Complaint>,
     /// Commands that print files.
     shown: Vec<String>,
+    /// Something may have been changed.
+    changed: bool,
 }
 
 impl CheckGuard {
@@ -29,11 +32,15 @@ impl CheckGuard {
     pub fn record(&mut self, action: &Action, outcome: &Outcome) {
         self.acted = true;
         match (action, outcome) {
-            (_, Outcome::Changed(changes)) => self.changed_since_run |= !changed_nothing(changes),
+            (_, Outcome::Changed(changes)) => {
+                self.changed_since_run |= !changed_nothing(changes);
+                self.changed |= !changed_nothing(changes);
+            }
             (Action::Shell(shell), Outcome::Shell(out)) => {
                 if out.succeeded() && self.shown.len() < SHOWN && prints_a_file(&shell.command) {
                     self.shown.push(shell.command.clone());
                 }
+                self.changed |= out.succeeded() && !is_known_safe(&shell.command);
                 self.last_run_failed = !out.succeeded();
                 self.changed_since_run = writes_only(&shell.command) && out.succeeded();
             }
@@ -60,43 +67,71 @@ impl CheckGuard {
 
     /// The model was reminded in this turn.
     pub fn has_nudged(&self) -> bool {
-        self.nudged
+        !self.told.is_empty()
     }
 
-    /// The one reminder of the turn, if the model wants to stop where it should not. `shell` is the
-    /// name of the tool that runs commands, if there is one; `next` is a step that it did not take,
-    /// and `blind` tells that it has not looked into the file that the task is about.
-    pub fn nudge(
-        &mut self,
-        answer: &str,
-        shell: Option<&str>,
-        next: Option<&str>,
-        blind: bool,
-    ) -> Option<String> {
+    /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
+    /// tells that the task asks for a change.
+    pub fn complaint(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
+        let faults = [
+            (self.last_run_failed, Complaint::Failed),
+            (
+                !self.last_run_failed && self.changed_since_run,
+                Complaint::Unchecked,
+            ),
+            (wants_change && !self.changed, Complaint::Unchanged),
+            (!self.acted && is_announcement(answer), Complaint::NotBegun),
+            (announces(answer), Complaint::Announced),
+        ];
+        faults
+            .into_iter()
+            .find(|(holds, fault)| *holds && !self.told.contains(fault))
+            .map(|(_, fault)| fault)
+    }
+
+    /// The model was told this. Each is said once in a turn.
+    pub fn has_told(&mut self, complaint: Complaint) {
+        self.told.push(complaint);
+    }
+}
+
+/// Why a model should not stop yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Complaint {
+    /// The last command failed.
+    Failed,
+    /// Nothing was run after the last change.
+    Unchecked,
+    /// The task asks for a change, and there was none.
+    Unchanged,
+    /// It says what it would do, and did nothing.
+    NotBegun,
+    /// It says what it will do next.
+    Announced,
+}
+
+impl Complaint {
+    /// In words for the model. `shell` is the name of the tool that runs commands, if there is one;
+    /// `next` is a step that the model did not take.
+    pub fn words(self, shell: Option<&str>, next: Option<&str>) -> String {
         let call = shell.map_or_else(|| "Send the command".into(), |name| format!("Call {name}"));
-        let words = if self.last_run_failed {
-            match next {
-                Some(next) => format!(
-                    "The last command failed, so the task is not done. {next} Then run the command again."
-                ),
-                None => format!(
-                    "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
-                ),
-            }
-        } else if self.changed_since_run {
-            format!(
+        match (self, next) {
+            (Complaint::Failed, Some(next)) => format!(
+                "The last command failed, so the task is not done. {next} Then run the command again."
+            ),
+            (Complaint::Failed, None) => format!(
+                "The last command failed. Correct what it shows, then run it again. {call} now; if it cannot be corrected, say plainly what does not work."
+            ),
+            (Complaint::Unchecked, _) => format!(
                 "Nothing was run after the last change, so nobody knows whether it works. {call} now to run the program or its tests. Only if there is nothing to run, answer in a sentence."
-            )
-        } else if let Some(next) = next.filter(|_| blind) {
-            format!("The task is not done: you answered without looking. {next}")
-        } else if !self.acted && is_announcement(answer) {
-            "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into()
-        } else if announces(answer) {
-            "You announced a step and did not take it. Call the tool now, or answer.".into()
-        } else {
-            return None;
-        };
-        (!std::mem::replace(&mut self.nudged, true)).then_some(words)
+            ),
+            (Complaint::Unchanged, next) => format!(
+                "Nothing was changed yet. {} If nothing has to be changed, say why in a sentence.",
+                next.unwrap_or("Make the change; do not only tell how.")
+            ),
+            (Complaint::NotBegun, _) => "Nothing was done yet. Do it now, with a tool. If no tool is needed, give the answer itself.".into(),
+            (Complaint::Announced, _) => "You announced a step and did not take it. Call the tool now, or answer.".into(),
+        }
     }
 }
 
@@ -199,16 +234,16 @@ mod tests {
         let mut guard = CheckGuard::default();
         let edit = Action::UndoEdit { path: "a".into() };
         guard.record(&edit, &wrote());
-        assert!(
-            guard
-                .nudge("Done.", Some("bash"), None, false)
-                .is_some_and(|w| w.contains("Call bash now"))
-        );
-        assert_eq!(guard.nudge("Done.", None, None, false), None);
+        let complaint = guard.complaint("Done.", false);
+        assert_eq!(complaint, Some(Complaint::Unchecked));
+        let words = Complaint::Unchecked.words(Some("bash"), None);
+        assert!(words.contains("Call bash now"));
+        guard.has_told(Complaint::Unchecked);
+        assert_eq!(guard.complaint("Done.", false), None);
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));
-        assert_eq!(guard.nudge("Done.", None, None, false), None);
+        assert_eq!(guard.complaint("Done.", true), None);
     }
 
     #[test]
@@ -260,19 +295,26 @@ mod tests {
 
     #[test]
     fn an_announcement_is_told_from_an_answer() {
-        assert!(
-            CheckGuard::default()
-                .nudge("I will look at the file first.", None, None, false)
-                .is_some()
-        );
-        assert!(
-            CheckGuard::default()
-                .nudge("Noted. What shall I do next?", None, None, false)
-                .is_some()
-        );
-        assert_eq!(
-            CheckGuard::default().nudge("The capital of France is Paris.", None, None, false),
-            None
-        );
+        let complaint = |answer| CheckGuard::default().complaint(answer, false);
+        for text in [
+            "I will look at the file first.",
+            "Noted. What shall I do next?",
+        ] {
+            assert_eq!(complaint(text), Some(Complaint::NotBegun), "{text}");
+        }
+        assert_eq!(complaint("The capital of France is Paris."), None);
+    }
+
+    #[test]
+    fn advice_is_no_change() {
+        let mut guard = CheckGuard::default();
+        guard.record(&shell("cat a.py"), &ran("x = 1"));
+        let answer = "You should replace 1 by 2.";
+        assert_eq!(guard.complaint(answer, true), Some(Complaint::Unchanged));
+        assert_eq!(guard.complaint(answer, false), None);
+        assert!(guard.has_shown("a.py") && !guard.has_shown("b.py"));
+        // A command that may have changed something counts as a change.
+        guard.record(&shell("sed -i s/1/2/ a.py && python3 a.py"), &ran("2"));
+        assert_eq!(guard.complaint(answer, true), None);
     }
 }

@@ -1,16 +1,41 @@
 //! The next step for a model that goes in circles or stops too early. Small models repeat a call
-//! that failed, and never look into the file that the task is about; told the very call, they make
-//! it.
+//! that failed, and never look into the file that the task is about, or give advice instead of making
+//! the change. Shown the file and told the very tool, many go on.
 
 use super::guard::CheckGuard;
 use super::session::Session;
 use super::transcript::Mark;
-use crate::tools::action::{Action, Base, Pass, Read, Replace, Unique};
+use crate::sandbox::Lift;
+use crate::tools::action::{Action, Base, Outcome, Pass, Read, Replace, Shell, Unique};
 use std::path::Path;
+use std::time::Duration;
 
 /// Words of a task that are looked at, and the longest that can be a path.
 const WORDS: usize = 400;
 const PATH: usize = 200;
+/// The most bytes of a file that is shown to a model unasked.
+const SHOWN: usize = 6_000;
+/// How long such a file may take to be printed.
+const CAT: Duration = Duration::from_secs(10);
+/// Words of a task that ask for a change.
+const CHANGES: [&str; 16] = [
+    "fix",
+    "repair",
+    "correct",
+    "change",
+    "add",
+    "rename",
+    "replace",
+    "remove",
+    "delete",
+    "update",
+    "implement",
+    "write",
+    "create",
+    "make",
+    "refactor",
+    "convert",
+];
 
 /// What the model did with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,19 +46,85 @@ enum Seen {
 }
 
 impl Session {
-    /// What to do with the first file that the task names: read it, change it, or repair what was
-    /// changed wrongly; those that are unchanged come first. `None` where a model is left alone: on hosted servers, without `harness_guidance`, and
-    /// when the task names no such file.
-    pub(super) fn next_step(&self, check: &CheckGuard) -> Option<String> {
+    /// What to do with the first file that the task names: look at it, change it, or repair what was
+    /// changed wrongly; those that are unchanged come first. A small file that was not looked into
+    /// is shown at once. `None` where a model is left alone: on hosted servers, without
+    /// `harness_guidance`, and when the task names no such file.
+    pub(super) fn next_step(&mut self, check: &CheckGuard) -> Option<String> {
         if !self.provider.is_local() || !self.context.guidance {
             return None;
         }
         let files = self.files_of_the_task(check);
         let unchanged = files.iter().find(|(_, seen)| *seen != Seen::Changed);
         let (file, seen) = unchanged.or(files.first())?.clone();
-        let read = Action::Read(Read::new(file.clone(), None, usize::MAX));
+        match seen {
+            Seen::Changed if check.has_failed() => Some(format!(
+                "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
+            )),
+            Seen::Changed => None,
+            Seen::Read if self.wants_a_change() => Some(format!(
+                "{file} is still as it was: {}",
+                self.change_of(&file)
+            )),
+            Seen::Read => None,
+            Seen::Not => {
+                let unseen = files
+                    .iter()
+                    .filter(|(name, seen)| *name != file && *seen == Seen::Not);
+                let others: Vec<String> = unseen.map(|(name, _)| name.clone()).collect();
+                Some(self.look_into(&file, &others))
+            }
+        }
+    }
+
+    /// The words that show the files of the task, those that were not looked into, or that ask for
+    /// the first where it is too large for that.
+    fn look_into(&mut self, file: &str, others: &[String]) -> String {
+        let mut left = SHOWN;
+        let Some(first) = self.shown(file, &mut left) else {
+            let read = Action::Read(Read::new(file, None, usize::MAX));
+            let cat = Action::Shell(Shell::new(format!("cat {file}"), CAT));
+            return match self.call_of(&read).or_else(|| self.call_of(&cat)) {
+                Some((name, arguments)) => {
+                    format!("Look into {file} now: call {name} with {arguments}.")
+                }
+                None => format!("Look into {file} now: run `cat {file}`."),
+            };
+        };
+        let rest: String = others
+            .iter()
+            .filter_map(|other| self.shown(other, &mut left))
+            .collect();
+        let then = match self.wants_a_change() {
+            true => format!("Now {}", self.change_of(file)),
+            false => "Now answer from it.".into(),
+        };
+        format!("{first}{rest}{then}")
+    }
+
+    /// A file with its name, if it fits into what is left.
+    fn shown(&mut self, file: &str, left: &mut usize) -> Option<String> {
+        let size = self.workbench.cwd().join(file).metadata().ok()?.len();
+        let room = self.budget.result_bytes(self.rest(&[]), 1).min(*left);
+        if size > room as u64 {
+            return None;
+        }
+        let read = Action::Read(Read::new(file, None, room));
+        let cancel = self.cancel.clone();
+        let outcome = self
+            .workbench
+            .run(&read, &Lift::Nothing, room, &cancel, &mut |_| {});
+        let Outcome::Read(out) = outcome else {
+            return None;
+        };
+        *left -= out.text.len().min(*left);
+        Some(format!("This is {file}:\n\n{}\n", out.text))
+    }
+
+    /// What to do to a file that is wrong.
+    fn change_of(&self, file: &str) -> String {
         let edit = Action::Edit {
-            path: file.clone(),
+            path: file.to_owned(),
             edits: vec![Replace {
                 old: String::new(),
                 new: String::new(),
@@ -44,52 +135,42 @@ impl Session {
             read_first: false,
             may_create: false,
         };
-        let call = |action| {
-            let (name, arguments) = self.harness.write(action)?;
-            let is_offered = self.start.tools.iter().any(|tool| tool.name == name);
-            is_offered.then_some((name, arguments))
-        };
-        Some(match (seen, call(&read), call(&edit)) {
-            (Seen::Changed, ..) if !check.has_failed() => return None,
-            (Seen::Changed, ..) => format!(
-                "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
-            ),
-            (Seen::Not, Some((name, arguments)), _) => {
-                format!("Look into {file} now: call {name} with {arguments}.")
-            }
-            (Seen::Not, None, _) => format!("Look into {file} now: run `cat {file}`."),
-            (Seen::Read, _, Some((name, _))) => {
-                format!("{file} is still as it was: change what is wrong in it, with {name}.")
-            }
-            (Seen::Read, _, None) => {
-                format!("{file} is still as it was: write it anew without the fault.")
-            }
-        })
+        match self.call_of(&edit) {
+            Some((name, _)) => format!("change what is wrong in {file}, with {name}."),
+            None => format!("write {file} anew, whole, without the fault."),
+        }
     }
 
-    /// The task names a file that was not looked into, and nothing was changed.
-    pub(super) fn has_looked_nowhere(&self, check: &CheckGuard) -> bool {
-        let changed = self.workbench.memory().files().any(|(_, changed)| changed);
-        let files = self.files_of_the_task(check);
-        !changed && files.first().is_some_and(|(_, seen)| *seen == Seen::Not)
+    /// The call for an action, if its tool is offered.
+    fn call_of(&self, action: &Action) -> Option<(&'static str, serde_json::Value)> {
+        let (name, arguments) = self.harness.write(action)?;
+        let is_offered = self.start.tools.iter().any(|tool| tool.name == name);
+        is_offered.then_some((name, arguments))
+    }
+
+    /// The words of the running task.
+    fn task(&self) -> String {
+        let task = self
+            .transcript
+            .entries()
+            .filter(|(_, mark, _)| *mark == Mark::Task);
+        let text: String = task.map(|(item, ..)| item.text()).collect();
+        self.harness.spoken(&self.start, &text).to_owned()
+    }
+
+    /// The task asks for something to be changed, as far as its words tell.
+    pub(super) fn wants_a_change(&self) -> bool {
+        let task = self.task().to_lowercase();
+        task.split(|c: char| !c.is_alphabetic())
+            .any(|word| CHANGES.contains(&word))
     }
 
     /// The files of the working folder that the task names, in its order, and what the model did
     /// with each.
     fn files_of_the_task(&self, check: &CheckGuard) -> Vec<(String, Seen)> {
         let cwd = self.workbench.cwd();
-        let task = self
-            .transcript
-            .entries()
-            .filter(|(_, mark, _)| *mark == Mark::Task);
-        let text: String = task.map(|(item, ..)| item.text()).collect();
         let mut found: Vec<(String, Seen)> = Vec::new();
-        for word in self
-            .harness
-            .spoken(&self.start, &text)
-            .split_whitespace()
-            .take(WORDS)
-        {
+        for word in self.task().split_whitespace().take(WORDS) {
             let name = word.trim_matches(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
             let name = name.trim_end_matches('.');
             let is_plain =

@@ -169,6 +169,7 @@ pub fn open(
         max_steps: *config.max_steps,
         result_limit: *config.tool_output_token_limit,
         sampling,
+        may_vary: config.sampling.is_default(),
         effort: config.model_reasoning_effort.value.clone(),
         schema: ask.schema.clone(),
         undo,

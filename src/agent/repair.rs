@@ -313,7 +313,8 @@ impl Session {
             .repair_kinds
             .get(&self.model)
             .is_some_and(|kinds| !kinds.is_empty());
-        if as_text && self.can_constrain() {
+        // One that has not called anything yet may not know how.
+        if (as_text || self.steps == 0) && self.can_constrain() {
             self.set_tool_mode(ToolMode::Constrained);
             self.constrained_once = true;
             let text = "the model tells of steps that it does not take: its next reply is held in the shape of a call";

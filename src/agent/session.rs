@@ -28,6 +28,9 @@ use std::path::PathBuf;
 /// A count is asked for when the estimate is within this part of the window from the limit.
 const NEAR_LIMIT: u32 = 10;
 
+/// The temperature for a model that repeats itself: at a low one it would do so for ever.
+const STUCK: f64 = 0.8;
+
 /// One conversation with one model.
 pub struct Session {
     pub(super) info: SessionInfo,
@@ -84,6 +87,10 @@ pub struct Session {
     pub(super) delegates: u32,
     window_request: Option<u32>,
     sampling: Sampling,
+    /// The sampling values are not the user's own.
+    may_vary: bool,
+    /// The model repeats itself, so the next reply is drawn more freely.
+    pub(super) is_stuck: bool,
     effort: Option<String>,
     pub(super) schema: Option<Value>,
     pub(super) last_state: Value,
@@ -121,6 +128,8 @@ pub struct Parts {
     pub result_limit: Option<u32>,
     /// Sampling values.
     pub sampling: Sampling,
+    /// They are not the user's own, so that a model that repeats itself may get others.
+    pub may_vary: bool,
     /// Reasoning effort.
     pub effort: Option<String>,
     /// A schema for the answer.
@@ -223,6 +232,8 @@ impl Session {
             next_reply: restored.next_reply,
             window_request: connection.window.request,
             sampling: parts.sampling,
+            may_vary: parts.may_vary,
+            is_stuck: false,
             effort: parts.effort,
             schema: parts.schema,
             last_state: Value::Null,
@@ -354,13 +365,22 @@ impl Session {
                 .collect(),
             max_output_tokens,
             window: self.window_request,
-            sampling: self.sampling.clone(),
+            sampling: self.sampling_now(),
             reasoning_effort: self.effort.as_deref(),
             cache_key: &self.info.id,
             schema: self.call_schema.as_ref().or(self.schema.as_ref()),
             local: self.provider.is_local(),
             extra: &self.provider.extra_body,
         }
+    }
+
+    /// The sampling values of the next request.
+    fn sampling_now(&self) -> Sampling {
+        let mut sampling = self.sampling.clone();
+        if self.is_stuck && self.may_vary && self.provider.is_local() {
+            sampling.temperature = Some(sampling.temperature.unwrap_or_default().max(STUCK));
+        }
+        sampling
     }
 
     /// Sends tools and reads calls in this way from now on.

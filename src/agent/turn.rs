@@ -5,7 +5,7 @@ mod converse;
 mod poor_replies;
 
 use super::event::{EndReason, Event, Frontend, Phase, TurnEnd};
-use super::guard::{CheckGuard, Cut, StreamGuard};
+use super::guard::{CheckGuard, Complaint, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
@@ -193,6 +193,7 @@ impl Session {
         self.log.debug(|| format!("{:?}", reply.assistant));
         p.held = held.finish();
         self.is_cold = false;
+        self.is_stuck = false;
         if let Some(cut) = p.cut {
             self.repaired("cut", format!("{}, so it was cut", cut.why()), front);
         }
@@ -390,19 +391,24 @@ impl Session {
 
     /// What the model should be reminded of before it stops. Only on a local server, where a
     /// request costs nothing and models are small, and only with `harness_guidance`.
-    fn reminder(&self, p: &mut Progress) -> Option<String> {
+    fn reminder(&mut self, p: &mut Progress) -> Option<String> {
         if !self.provider.is_local() || !self.context.guidance {
             return None;
         }
-        let shell = self
-            .start
-            .tools
-            .iter()
-            .find(|t| runs_commands(&t.name))
-            .map(|t| t.name.as_str());
-        let next = self.next_step(&p.check);
-        let blind = self.has_looked_nowhere(&p.check);
-        p.check.nudge(&p.last_text, shell, next.as_deref(), blind)
+        let wants_change = self.wants_a_change();
+        let mut complaint = p.check.complaint(&p.last_text, wants_change)?;
+        let next = match complaint {
+            Complaint::Failed | Complaint::Unchanged => self.next_step(&p.check),
+            _ => None,
+        };
+        // Without a file to change, a task may be done by words alone.
+        if complaint == Complaint::Unchanged && next.is_none() {
+            complaint = p.check.complaint(&p.last_text, false)?;
+        }
+        p.check.has_told(complaint);
+        let mut tools = self.start.tools.iter().map(|t| t.name.as_str());
+        let shell = tools.find(|name| runs_commands(name));
+        Some(complaint.words(shell, next.as_deref()))
     }
 
     fn tell(&mut self, words: &str, front: &mut dyn Frontend) {

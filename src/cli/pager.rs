@@ -19,30 +19,31 @@ pub fn show(text: &str, out: &mut (impl Write + IsTerminal)) {
 
 /// True when a pager showed it.
 fn page(text: &str) -> bool {
-    let pager = std::env::var("PAGER").unwrap_or_else(|_| USUAL.into());
-    if pager.trim().is_empty() || pager.trim() == "cat" {
-        return false;
-    }
-    let (shell, flag) = if cfg!(windows) {
-        ("cmd", "/C")
-    } else {
-        ("sh", "-c")
+    // The shell's answer for a program that is not there.
+    const MISSING: i32 = 127;
+    let own = std::env::var("PAGER").ok();
+    let mut command = match own.as_deref().map(str::trim) {
+        Some("" | "cat") => return false,
+        // It may have arguments.
+        Some(own) if cfg!(unix) => {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(own);
+            shell
+        }
+        Some(own) => Command::new(own),
+        None => Command::new(USUAL),
     };
-    let mut command = Command::new(shell);
-    command.arg(flag).arg(&pager).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
         // Short text is printed and stays; styles are shown; nothing vanishes at the end.
         command.env("LESS", "FRX");
     }
-    let Ok(mut child) = command.spawn() else {
+    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
         return false;
     };
     if let Some(mut input) = child.stdin.take() {
         // Who leaves the pager early has seen enough.
         let _ = input.write_all(text.as_bytes());
     }
-    // The shell's answer for a program that is not there.
-    const MISSING: i32 = 127;
     child
         .wait()
         .is_ok_and(|status| status.code() != Some(MISSING))

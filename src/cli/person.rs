@@ -1,6 +1,6 @@
 //! The person at the terminal: what is put to them, and what they answer.
 
-use super::render::human;
+use super::render::phrases;
 use super::render::sanitize::{one_line, sanitize};
 use super::render::{Theme, diff};
 use super::terminal;
@@ -14,6 +14,8 @@ use std::io::{self, Write};
 pub trait Person {
     /// May this be done?
     fn ask(&mut self, question: &Question, theme: &Theme) -> Answer;
+    /// A question of the program, to be answered with yes or no.
+    fn confirm(&mut self, question: &str, theme: &Theme) -> bool;
     /// Questions of the model; `None` when the person does not want to answer.
     fn questions(&mut self, questions: &[AskedQuestion], theme: &Theme)
     -> Option<Vec<Vec<String>>>;
@@ -34,6 +36,22 @@ impl AtTerminal {
 impl Person for AtTerminal {
     fn ask(&mut self, question: &Question, theme: &Theme) -> Answer {
         ask(question, theme, &self.cancel)
+    }
+
+    fn confirm(&mut self, question: &str, theme: &Theme) -> bool {
+        terminal::forget_typed();
+        eprint_safe(&format!(
+            "{} {} [y/n] ",
+            theme.warn.paint("?"),
+            sanitize(question)
+        ));
+        match terminal::line(&self.cancel) {
+            Some(line) => matches!(line.trim(), "y" | "yes"),
+            None => {
+                eprint_safe("\n");
+                false
+            }
+        }
     }
 
     fn questions(
@@ -126,7 +144,7 @@ fn ask(question: &Question, theme: &Theme, cancel: &Cancel) -> Answer {
                 .iter()
                 .for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
         }
-        other => text.push_str(&format!("  {} {}\n", other.verb(), human::gist(other))),
+        other => text.push_str(&format!("  {} {}\n", other.verb(), phrases::gist(other))),
     }
     let lift = match &question.lift {
         Lift::Nothing => String::new(),

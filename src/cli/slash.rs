@@ -1,6 +1,6 @@
 //! Slash commands: one table of name, help and action.
 
-use super::render::human::{strength_text, thousands};
+use super::render::phrases::{strength_text, thousands};
 use super::render::sanitize::one_line;
 use super::undo;
 use crate::agent::event::Frontend;
@@ -139,7 +139,7 @@ fn status(session: &mut Session) -> String {
         (
             "window",
             format!(
-                "{} tokens, from {}",
+                "{} tokens ({})",
                 thousands(info.window.0.into()),
                 info.window.1
             ),

@@ -9,6 +9,8 @@
 pub mod script;
 pub mod server;
 pub mod strict;
+#[cfg(unix)]
+pub mod terminal;
 
 use open_interpreter::tools::action::Action;
 use script::Step;
@@ -35,6 +37,11 @@ pub fn harnesses() -> impl Iterator<Item = &'static str> {
 pub fn with_tools() -> impl Iterator<Item = &'static str> {
     let all = open_interpreter::harnesses::ALL.iter();
     all.filter(|h| !h.reads_text()).map(|h| h.id())
+}
+
+/// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
+pub fn takes_two(harness: &str) -> bool {
+    harness != "swe-agent" && with_tools().any(|id| id == harness)
 }
 
 /// Those whose task ends with a plain answer. swe-agent has a tool for its end, and asks twice for a

@@ -36,7 +36,7 @@ fn o04_one_tool_result_never_fills_the_window() {
 
 /// The file that a result names.
 fn told_file(said: &str) -> Option<&str> {
-    said.split([' ', '\n', '`', '"', '\'', ';', ')', ']', '>'])
+    said.split([' ', '\n', '`', '"', '\'', ';', ')', ']', '<', '>'])
         .map(|word| word.trim_end_matches(['.', ',']))
         .find(|word| word.contains("/home/outputs/"))
 }
@@ -115,7 +115,8 @@ fn o22_output_caps_keep_what_matters() {
         assert!(told, "{harness}: how much is left out is not in\n{said}");
         let path =
             told_file(&said).unwrap_or_else(|| panic!("{harness}: no file is named in\n{said}"));
-        let whole = std::fs::read_to_string(path).expect("the file that was named");
+        let whole =
+            std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{harness}: {path}: {e}"));
         // Three hundred thousand and a line end, twice the numbers, and the two lines.
         assert_eq!(whole.len(), 300_001 + 2 * 108_894 + 21 + 5, "{harness}");
     }

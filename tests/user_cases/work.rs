@@ -34,17 +34,35 @@ fn o08_a_patch_in_the_wrong_wrapper() {
         }
         for wire in WIRES {
             let wrapped = call("apply_patch", json!({"command": wrapped}));
-            let agent = Agent::new().harness(harness).wire(wire);
-            let run = agent
-                .model(script![wrapped, say("done"), say("done")])
-                .run("go");
+            let run = Agent::new()
+                .harness(harness)
+                .wire(wire)
+                .model(script![wrapped, finish(harness, "done")])
+                .run("go")
+                .expect_exit(0);
+            if run.workspace().join("a.txt").exists() {
+                run.expect_file("a.txt", "one\n");
+                continue;
+            }
+            // The tools are named that there are, or the keys of this one; nothing is claimed about
+            // the patch itself.
             let offered = strict::tools(&run.server.requests()[0].body);
-            if offered.iter().any(|(name, _)| name == "apply_patch") {
-                run.expect_exit(0).expect_file("a.txt", "one\n");
-            } else {
-                let said = run.request_text(2);
-                let told = said.contains("apply_patch") && said.contains(&shell);
-                assert!(told, "{harness} on {wire}: {said}");
+            let own = offered.iter().find(|(name, _)| name == "apply_patch");
+            let own = own.and_then(|(_, schema)| schema["properties"].as_object());
+            let names: Vec<&String> = match own {
+                Some(properties) => properties.keys().collect(),
+                None => vec![&shell],
+            };
+            let (before, said) = (run.request_text(1), run.request_text(2));
+            for name in names {
+                let more =
+                    said.matches(name.as_str()).count() > before.matches(name.as_str()).count();
+                assert!(more, "{harness} on {wire}: {name} is not in {said}");
+            }
+            let claims = |text: &str| text.to_lowercase().matches("first line").count();
+            assert_eq!(claims(&said), claims(&before), "{said}");
+            if own.is_none() {
+                break;
             }
         }
     }

@@ -109,11 +109,12 @@ impl Session {
     }
 
     /// What a model hears that made a call again although nothing changed in between.
-    fn remark_on_repetition(&self, outcome: &Outcome, p: &Progress) -> Option<String> {
+    fn remark_on_repetition(&mut self, outcome: &Outcome, p: &Progress) -> Option<String> {
         let answered = matches!(outcome, Outcome::Refused { .. } | Outcome::Interrupted);
         if answered || !self.calls.has_just_repeated() {
             return None;
         }
+        self.is_stuck = true;
         let next = self.next_step(&p.check)?;
         Some(format!(
             "You made this call before, and the result is the same: nothing changed in between. {next}"
@@ -153,6 +154,7 @@ impl Session {
                     kind: "repeat".into(),
                     text: format!("a repeated {} was not run again", action.verb()),
                 });
+                self.is_stuck = true;
                 let outcome = Outcome::Skipped(why);
                 self.calls.record(action, &outcome);
                 return outcome;

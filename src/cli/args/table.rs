@@ -244,7 +244,7 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: ASKING,
         take: Take::Switch(|o| o.chat_completions = true) },
-    Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate; else by family (bench: A,B)", on: HARNESSED,
+    Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate (bench: A,B or all)", on: HARNESSED,
         take: Take::Key("harness") },
     Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
         take: Take::Key("harness_size") },

@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let mut setup = Setup::load(options)?;
     setup.hold_offline(None)?;
     setup.tell_offline(&mut Teller);
-    let harnesses = chosen_harnesses(&setup.config)?;
+    let harnesses = named_harnesses(&setup.config)?;
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
     let ground = Ground {
         place: Place::new()?,
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         cancel: &signals.cancel,
         keep: options.debug,
     };
-    let mut bench = prepare(&setup.config, &ground, tasks, &harnesses)?;
+    let mut bench = prepare(&setup.config, &ground, tasks, harnesses)?;
     bench.runs = options.runs.unwrap_or(RUNS);
     bench.measure(&setup.config, &ground);
     bench.scores.sort_by(Score::better);
@@ -108,12 +108,21 @@ fn chosen_tasks(names: &[String]) -> Result<Vec<&'static Task>, Failure> {
     Ok(TASKS.iter().filter(named).collect())
 }
 
-/// The harnesses of `--harness A,B`; all of them when the flag is not given.
-fn chosen_harnesses(config: &Config) -> Result<Vec<&'static dyn Harness>, Failure> {
+/// The word of `--harness` for every harness.
+const EVERY: &str = "all";
+/// Harnesses that are tried beside the model's own when none is named: small ones, which most local
+/// models do best in. All of them would take hours on a laptop.
+const LIGHT: [&str; 4] = ["minimal", "mini-swe-agent", "pi", "claude-code-bare"];
+
+/// The harnesses of `--harness A,B`. `None` when the flag is not given.
+fn named_harnesses(config: &Config) -> Result<Option<Vec<&'static dyn Harness>>, Failure> {
     let list = match (&config.harness.value, &config.harness.source) {
         (Some(list), Source::Flag(_)) => list,
-        _ => return Ok(harnesses::ALL.to_vec()),
+        _ => return Ok(None),
     };
+    if list == EVERY {
+        return Ok(Some(harnesses::ALL.to_vec()));
+    }
     let mut chosen: Vec<&'static dyn Harness> = Vec::new();
     for id in list.split(',').map(str::trim).filter(|id| !id.is_empty()) {
         let harness = open::known_harness(id).map_err(usage)?;
@@ -123,8 +132,21 @@ fn chosen_harnesses(config: &Config) -> Result<Vec<&'static dyn Harness>, Failur
     }
     match chosen.is_empty() {
         true => Err(usage("--harness names no harness".into())),
-        false => Ok(chosen),
+        false => Ok(Some(chosen)),
     }
+}
+
+/// The model's own harness and the light ones.
+fn usual_harnesses(
+    config: &Config,
+    connection: &Connection,
+) -> Result<Vec<&'static dyn Harness>, Failure> {
+    let family = connection.info.family.as_deref();
+    let own = open::usual_harness(config, &connection.provider, &connection.model, family)?;
+    let light = LIGHT.iter().filter_map(|id| harnesses::by_id(id));
+    Ok(std::iter::once(own)
+        .chain(light.filter(|h| h.id() != own.id()))
+        .collect())
 }
 
 /// Finds the model, and what is installed.
@@ -132,7 +154,7 @@ fn prepare(
     config: &Config,
     ground: &Ground,
     tasks: Vec<&'static Task>,
-    harnesses: &[&'static dyn Harness],
+    harnesses: Option<Vec<&'static dyn Harness>>,
 ) -> Result<Bench, Failure> {
     for warning in &config.warnings {
         tell(&format!("warning: {warning}\n"));
@@ -143,6 +165,10 @@ fn prepare(
         ..Wish::default()
     };
     let connection = connect(config, &wish, ground.cancel, &mut Teller)?;
+    let harnesses = match harnesses {
+        Some(named) => named,
+        None => usual_harnesses(config, &connection)?,
+    };
     let config = settings(config, &connection.model, "");
     let mut bench = Bench {
         tasks: Vec::new(),

@@ -155,16 +155,7 @@ fn once(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let mut session = match setup.open(options, task.stored, task.schema, &signals.cancel, front) {
-        Ok(session) => session,
-        Err(message) if signals.cancel.is_cancelled() => {
-            return Err(Failure {
-                message,
-                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
-            });
-        }
-        Err(message) => return Err(message.into()),
-    };
+    let mut session = opened(setup, options, (task.stored, task.schema), signals, front)?;
     let images = read_images(options, front);
     let (text, _) = session
         .fit_input(task.text.unwrap_or_default())
@@ -174,6 +165,24 @@ fn once(
     let end = session.turn(&Input { text, images }, front);
     deliver(&session, &end, options, json)?;
     Ok(exit::code(&end.reason, signals.is_terminated()))
+}
+
+/// Opens the session; `from`: the file to go on with and the schema of the answer.
+fn opened(
+    setup: &Setup,
+    options: &Options,
+    from: (Option<PathBuf>, Option<serde_json::Value>),
+    signals: &Signals,
+    front: &mut dyn Frontend,
+) -> Result<Session, Failure> {
+    let session = setup.open(options, from.0, from.1, &signals.cancel, front);
+    session.map_err(|message| match signals.cancel.is_cancelled() {
+        true => Failure {
+            message,
+            code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
+        },
+        false => message.into(),
+    })
 }
 
 /// The answer to standard output and its file; how to resume to standard error.
@@ -221,11 +230,11 @@ fn converse(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let session = setup.open(
+    let session = opened(
+        setup,
         options,
-        task.stored,
-        task.schema,
-        &signals.cancel,
+        (task.stored, task.schema),
+        signals,
         &mut front,
     )?;
     let images = read_images(options, &mut front);

@@ -3,7 +3,7 @@
 use super::session::Setup;
 use crate::agent::open;
 use crate::cli::args::Options;
-use crate::cli::render::human::thousands;
+use crate::cli::render::phrases::thousands;
 use crate::cli::render::sanitize::sanitize;
 use crate::cli::{Failure, exit, say};
 use crate::harnesses::{self, Context, Instructions, Size, Start};

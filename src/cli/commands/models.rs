@@ -4,7 +4,7 @@ use super::session::Setup;
 use crate::agent::{connect, open};
 use crate::cancel::Cancel;
 use crate::cli::args::Options;
-use crate::cli::render::human::thousands;
+use crate::cli::render::phrases::thousands;
 use crate::cli::render::sanitize::{one_line, sanitize};
 use crate::cli::{Failure, exit, say};
 use crate::config::Config;

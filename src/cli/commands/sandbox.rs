@@ -3,7 +3,7 @@
 use super::session::Setup;
 use crate::agent::open;
 use crate::cli::args::Options;
-use crate::cli::render::human::strength_text;
+use crate::cli::render::phrases::strength_text;
 use crate::cli::signals::Signals;
 use crate::cli::{Failure, exit};
 use crate::config::{Marks, environment};

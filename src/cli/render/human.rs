@@ -1,24 +1,16 @@
 //! What a person sees while it works: one line a tool call, text as it comes, a summary at the end.
 
+use super::phrases::{duration, gist, shorten, thousands};
 use super::progress::{Progress, numbers};
 use super::sanitize::{one_line, sanitize};
 use super::status::Status;
-use super::{Theme, diff};
+use super::{Theme, outcome};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::agent::metrics::Metrics;
 use crate::cli::person::Person;
-use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{
-    Action, AskedQuestion, Grep, Outcome, PlanStep, ShellStatus, StepStatus,
-};
-use crate::tools::patch_paths;
+use crate::tools::action::{Action, AskedQuestion, Outcome, PlanStep, StepStatus};
 use std::io::Write;
 use std::time::Duration;
-
-/// Lines of a failed command's output that are shown.
-const OUTPUT_TAIL: usize = 8;
-/// Characters of a command or path in a line.
-const GIST: usize = 160;
 
 /// Prints progress to `out`.
 pub struct Human<W: Write> {
@@ -191,88 +183,11 @@ impl<W: Write> Human<W> {
     }
 
     fn finished(&mut self, action: &Action, outcome: &Outcome, took: Duration) {
-        let t = self.theme;
-        match outcome {
-            Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => {}
-            Outcome::ModeSet => self.detail("done".into()),
-            Outcome::Counted(c) => {
-                self.detail(format!("{} lines in {} files", c.total, c.total_files))
-            }
-            Outcome::Jobs(jobs) => self.detail(format!("{} commands", jobs.len())),
-            Outcome::Answered(answers) => {
-                for answer in answers {
-                    self.detail(one_line(&answer.join(", ")));
-                }
-            }
-            Outcome::Delegated(part) => {
-                self.detail(format!("{} actions, {}", part.actions, duration(part.took)))
-            }
-            Outcome::Read(r) => self.detail(format!("{} of {} lines", r.lines, r.total)),
-            Outcome::Listed(l) => self.detail(format!("{} entries", l.entries.len() + l.more)),
-            Outcome::Found(f) => self.detail(format!("{} files", f.total)),
-            Outcome::Matches(m) => self.detail(format!("{} lines", m.total)),
-            Outcome::Image { .. } => self.detail("shown to the model".into()),
-            Outcome::Changed(changes) => {
-                for change in changes {
-                    let (before, after) = (
-                        change.before.as_deref().unwrap_or(""),
-                        change.after.as_deref().unwrap_or(""),
-                    );
-                    let name = if changes.len() > 1 {
-                        format!("  {}\n", one_line(&change.shown))
-                    } else {
-                        String::new()
-                    };
-                    let text = format!("{name}{}", diff::diff(before, after, &t));
-                    self.end_text();
-                    let _ = write!(self.out, "{text}");
-                }
-            }
-            Outcome::Shell(s) => {
-                let state = match s.status {
-                    ShellStatus::Exited(0) => t.good.paint("ok").to_string(),
-                    ShellStatus::Exited(code) => t.bad.paint(format!("exit {code}")).to_string(),
-                    ShellStatus::Signaled(n) => t.bad.paint(format!("signal {n}")).to_string(),
-                    ShellStatus::TimedOut => t.bad.paint("timed out").to_string(),
-                    ShellStatus::Running { id, .. } => {
-                        t.dim.paint(format!("still running as {id}")).to_string()
-                    }
-                };
-                let tail: Vec<_> = s
-                    .output
-                    .text
-                    .lines()
-                    .rev()
-                    .take(if s.succeeded() { 3 } else { OUTPUT_TAIL })
-                    .collect();
-                for line in tail.into_iter().rev() {
-                    let line = format!("  {}", t.dim.paint(shorten(&one_line(line))));
-                    self.line(line);
-                }
-                self.line(format!("  {state} {}", t.dim.paint(duration(took))));
-            }
-            Outcome::Failed(e) => {
-                let text = format!("  {}", t.bad.paint(shorten(&one_line(&e.to_string()))));
-                self.line(text);
-            }
-            Outcome::Refused { reason } => {
-                let text = format!("  {} {}", t.warn.paint("refused:"), one_line(reason));
-                self.line(text);
-            }
-            Outcome::Skipped(why) => {
-                let text = format!("  {} {}", t.warn.paint("skipped:"), one_line(why));
-                self.line(text);
-            }
-            Outcome::Interrupted => self.line(format!(
-                "  {}",
-                t.warn.paint(format!("{} interrupted", action.verb()))
-            )),
+        let text = outcome::told(action, outcome, took, &self.theme);
+        if !text.is_empty() {
+            self.end_text();
+            let _ = write!(self.out, "{text}");
         }
-    }
-
-    fn detail(&mut self, text: String) {
-        let text = format!("  {}", self.theme.dim.paint(text));
-        self.line(text);
     }
 
     fn plan(&mut self, steps: &[PlanStep]) {
@@ -463,17 +378,9 @@ impl<W: Write> Frontend for Human<W> {
 
     fn confirm(&mut self, question: &str) -> bool {
         self.end_text();
-        let _ = write!(
-            self.out,
-            "{} {} [y/n] ",
-            self.theme.warn.paint("?"),
-            sanitize(question)
-        );
-        let _ = self.out.flush();
-        let mut line = String::new();
-        self.person.is_some()
-            && std::io::stdin().read_line(&mut line).is_ok()
-            && matches!(line.trim(), "y" | "yes")
+        let theme = self.theme;
+        let person = self.person.as_mut();
+        person.is_some_and(|person| person.confirm(question, &theme))
     }
 
     fn questions(&mut self, questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
@@ -491,93 +398,6 @@ impl<W: Write> Frontend for Human<W> {
 fn fence(info: &SessionInfo) -> String {
     let network = if info.network { ", network on" } else { "" };
     format!("{}{network} · asks: {}", info.sandbox.name(), info.approval)
-}
-
-/// The mode and its strength, for `status` and the first command of a session.
-pub fn strength_text(mode: Mode, strength: &Strength) -> String {
-    match (mode, strength) {
-        (Mode::DangerFullAccess, _) => "danger-full-access (no fence)".into(),
-        (mode, Strength::Enforced) => format!("{} (enforced)", mode.name()),
-        (mode, Strength::Partial(missing)) => format!("{} (partial: {missing})", mode.name()),
-        (mode, Strength::Nothing(why)) => format!(
-            "{} (cannot be enforced here: {why}; asking for each command)",
-            mode.name()
-        ),
-    }
-}
-
-/// What an action is about, in one line.
-pub fn gist(action: &Action) -> String {
-    let text = match action {
-        Action::Read(read) => match (read.first, read.lines, &read.path) {
-            (last, _, path) if read.from_end => format!("{path}, the last {last} lines"),
-            (1, None, path) => path.clone(),
-            (first, None, path) => format!("{path} from line {first}"),
-            (first, Some(n), path) => {
-                let last = first.saturating_add(n.saturating_sub(1));
-                format!("{path} lines {first}–{last}")
-            }
-        },
-        Action::Write { path, content, .. } => {
-            format!("{path} ({} lines)", content.lines().count())
-        }
-        Action::Edit { path, .. }
-        | Action::Insert { path, .. }
-        | Action::UndoEdit { path }
-        | Action::List { path, .. }
-        | Action::ViewImage { path } => path.clone(),
-        Action::Patch { text, form, .. } => patch_paths(text, *form).unwrap_or_default().join(", "),
-        Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
-        {
-            Some(path) => format!("{pattern} in {path}"),
-            None => pattern.clone(),
-        },
-        Action::Shell(s) => s.command.clone(),
-        Action::ShellInput { id, .. }
-        | Action::ShellStop { id }
-        | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
-        Action::Mode { planning, .. } => match planning {
-            true => "planning begins".into(),
-            false => "planning ends".into(),
-        },
-        Action::Ask { questions } => {
-            let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
-            words.join(" / ")
-        }
-        Action::Delegate(part) => format!("{}: {}", part.role, part.title),
-        Action::ShellWait { id: None, .. } | Action::ShellList => "background commands".into(),
-        Action::Plan { .. } | Action::PlanRead | Action::Finish { .. } => String::new(),
-    };
-    shorten(&one_line(&text))
-}
-
-/// At most a line's worth of characters.
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(GIST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
-}
-
-/// `12345` as `12,345`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// A time as `0.4 s` or `3 min 20 s`.
-fn duration(time: Duration) -> String {
-    match time.as_secs() {
-        s if s >= 60 => format!("{} min {} s", s / 60, s % 60),
-        _ => format!("{:.1} s", time.as_secs_f64()),
-    }
 }
 
 #[cfg(test)]
@@ -656,13 +476,5 @@ mod tests {
         ];
         let text = printed(true, &events);
         assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text:?}");
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(
-            [thousands(7), thousands(1_234), thousands(1_234_567)],
-            ["7", "1,234", "1,234,567"]
-        );
     }
 }

@@ -3,6 +3,8 @@
 pub mod changes;
 pub mod diff;
 pub mod human;
+mod outcome;
+pub mod phrases;
 pub mod progress;
 pub mod sanitize;
 pub mod status;

@@ -1,6 +1,6 @@
 //! What a person is told of a request that is under way, and of the numbers when it is over.
 
-use super::human::thousands;
+use super::phrases::thousands;
 use crate::agent::event::Phase;
 use crate::agent::metrics::Metrics;
 use std::time::{Duration, Instant};

@@ -1,0 +1,110 @@
+//! How things are told in a line: actions, the sandbox, numbers and times.
+
+use super::sanitize::one_line;
+use crate::sandbox::{Mode, Strength};
+use crate::tools::action::{Action, Grep};
+use crate::tools::patch_paths;
+use std::time::Duration;
+
+/// Characters of a command or path in a line.
+const GIST: usize = 160;
+
+/// The mode and its strength, for `status` and the first command of a session.
+pub fn strength_text(mode: Mode, strength: &Strength) -> String {
+    match (mode, strength) {
+        (Mode::DangerFullAccess, _) => "danger-full-access (no fence)".into(),
+        (mode, Strength::Enforced) => format!("{} (enforced)", mode.name()),
+        (mode, Strength::Partial(missing)) => format!("{} (partial: {missing})", mode.name()),
+        (mode, Strength::Nothing(why)) => format!(
+            "{} (cannot be enforced here: {why}; asking for each command)",
+            mode.name()
+        ),
+    }
+}
+
+/// What an action is about, in one line.
+pub fn gist(action: &Action) -> String {
+    let text = match action {
+        Action::Read(read) => match (read.first, read.lines, &read.path) {
+            (last, _, path) if read.from_end => format!("{path}, the last {last} lines"),
+            (1, None, path) => path.clone(),
+            (first, None, path) => format!("{path} from line {first}"),
+            (first, Some(n), path) => {
+                let last = first.saturating_add(n.saturating_sub(1));
+                format!("{path} lines {first}–{last}")
+            }
+        },
+        Action::Write { path, content, .. } => {
+            format!("{path} ({} lines)", content.lines().count())
+        }
+        Action::Edit { path, .. }
+        | Action::Insert { path, .. }
+        | Action::UndoEdit { path }
+        | Action::List { path, .. }
+        | Action::ViewImage { path } => path.clone(),
+        Action::Patch { text, form, .. } => patch_paths(text, *form).unwrap_or_default().join(", "),
+        Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
+        {
+            Some(path) => format!("{pattern} in {path}"),
+            None => pattern.clone(),
+        },
+        Action::Shell(s) => s.command.clone(),
+        Action::ShellInput { id, .. }
+        | Action::ShellStop { id }
+        | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
+        Action::Mode { planning, .. } => match planning {
+            true => "planning begins".into(),
+            false => "planning ends".into(),
+        },
+        Action::Ask { questions } => {
+            let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
+            words.join(" / ")
+        }
+        Action::Delegate(part) => format!("{}: {}", part.role, part.title),
+        Action::ShellWait { id: None, .. } | Action::ShellList => "background commands".into(),
+        Action::Plan { .. } | Action::PlanRead | Action::Finish { .. } => String::new(),
+    };
+    shorten(&one_line(&text))
+}
+
+/// At most a line's worth of characters.
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(GIST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// `12345` as `12,345`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A time as `0.4 s` or `3 min 20 s`.
+pub fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        s if s >= 60 => format!("{} min {} s", s / 60, s % 60),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(
+            [thousands(7), thousands(1_234), thousands(1_234_567)],
+            ["7", "1,234", "1,234,567"]
+        );
+    }
+}
