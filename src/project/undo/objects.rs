@@ -57,8 +57,17 @@ impl Objects {
             waiting: Vec::new(),
             git,
         };
-        let _ = objects.load();
+        objects.reload();
         objects
+    }
+
+    /// Takes in what another process added.
+    pub fn reload(&mut self) {
+        self.file = None;
+        self.places.clear();
+        self.waiting.clear();
+        self.end = 0;
+        let _ = self.load();
     }
 
     fn load(&mut self) -> io::Result<()> {
@@ -180,9 +189,8 @@ impl Objects {
 
     /// Gives everything of ours up.
     pub fn clear(&mut self) {
-        let (path, git) = (std::mem::take(&mut self.path), self.git.take());
-        let _ = std::fs::remove_file(&path);
-        *self = Objects::open(path, git);
+        let _ = std::fs::remove_file(&self.path);
+        self.reload();
     }
 }
 
