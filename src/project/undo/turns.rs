@@ -5,7 +5,7 @@ use super::journal::Line;
 use super::manifest::{Change, Manifest, State, Unkept};
 use super::objects::Content;
 use super::scan::{self, Scan};
-use super::{Undo, MANIFEST, MOST_SESSION, real};
+use super::{MANIFEST, MOST_SESSION, Undo, real};
 use crate::cancel::Cancel;
 use crate::store::rollout::Writer;
 use ignore::gitignore::GitignoreBuilder;
