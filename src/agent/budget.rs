@@ -96,6 +96,11 @@ impl Budget {
         Budget::of(self.window, self.result_limit, counter)
     }
 
+    /// Another window, for prompts that are counted so.
+    pub fn resized(&self, window: u32, counter: Counter) -> Self {
+        Budget::of(window, self.result_limit, counter)
+    }
+
     /// The window in tokens.
     pub fn window(&self) -> u32 {
         self.window

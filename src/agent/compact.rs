@@ -163,10 +163,7 @@ impl Session {
 
     /// Tokens that would go: all but the user's words of the running task and the kept steps.
     fn gain(&self, kept: &Transcript) -> u64 {
-        let task = self
-            .transcript
-            .entries()
-            .filter(|(_, m, _)| *m == Mark::Task);
+        let task = self.transcript.entries().filter(|(_, m, _)| m.is_task());
         let stays = task.map(|(_, _, size)| size).sum::<Size>() + kept.size();
         self.budget.counter().part(self.transcript.size() - stays)
     }
@@ -177,7 +174,7 @@ impl Session {
         let newest_words = self
             .transcript
             .entries()
-            .rposition(|(_, m, _)| matches!(m, Mark::Words | Mark::Task))
+            .rposition(|(_, m, _)| m.is_said())
             .map_or(0, |at| at + 1);
         let all: Vec<_> = self.transcript.entries().collect();
         let take = |from: usize| {
@@ -254,7 +251,7 @@ impl Session {
         for (item, mark, size) in self.transcript.entries().rev() {
             let cost = self.budget.counter().part(size);
             match mark {
-                Mark::Task => words.push((item, mark)),
+                Mark::Task | Mark::Given => words.push((item, mark)),
                 Mark::Words if cost <= room => {
                     room -= cost;
                     words.push((item, mark));

@@ -2,10 +2,14 @@
 
 use super::session::Session;
 use super::tokens::Size;
-use super::transcript::Mark;
 use crate::harnesses::Context;
 
 impl Session {
+    /// The estimated tokens of the next prompt.
+    pub fn prompt_tokens(&self) -> u64 {
+        self.budget.tokens(self.rest(&[]))
+    }
+
     /// The parts of the next request with their estimated tokens, and at the end what is kept for
     /// the reply. All but the last add up to the estimate of the prompt.
     pub fn context(&self) -> Vec<(&'static str, u64)> {
@@ -14,7 +18,7 @@ impl Session {
         let task: Size = self
             .transcript
             .entries()
-            .filter(|(_, mark, _)| *mark == Mark::Task)
+            .filter(|(_, mark, _)| mark.is_task())
             .map(|(_, _, size)| size)
             .sum();
         // Instructions stand in the beginning, or in a harness without a place for them behind the

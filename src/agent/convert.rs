@@ -6,7 +6,7 @@ use super::record;
 use super::session::{Session, fixed_size};
 use super::transcript::{Mark, Transcript};
 use crate::harnesses::{Harness, Start, State};
-use crate::model::{Assistant, CallKind, Item, Part, ToolCall, ToolInput, ToolResult};
+use crate::model::{Assistant, CallKind, Item, Part, ToolCall, ToolInput, ToolResult, ToolSpec};
 use crate::tools::action::Action;
 use crate::words::head;
 
@@ -31,6 +31,19 @@ impl Session {
     /// own calls. A call that it has no tool for becomes a line of text. The server's cache is lost
     /// once.
     pub(super) fn go_on_in(&mut self, new: &'static dyn Harness, front: &mut dyn Frontend) {
+        let told = match self.begin_again(new) {
+            0 => String::new(),
+            n => format!("; {n} earlier calls have no counterpart in it and are told as text"),
+        };
+        front.event(&Event::Note(format!(
+            "the harness is {} now{told}",
+            new.id()
+        )));
+    }
+
+    /// The beginning of that harness in the context of now, and the conversation in its calls.
+    /// Gives the number of calls that became text.
+    pub(super) fn begin_again(&mut self, new: &'static dyn Harness) -> usize {
         let start = new.begin(&self.context);
         let (transcript, told) =
             converted(&self.transcript, (self.harness, &self.start), (new, &start));
@@ -40,7 +53,7 @@ impl Session {
             ..start.state.clone()
         };
         self.harness = new;
-        self.info.harness.0 = new.id();
+        self.info.harness = (new.id(), self.context.size.name());
         self.transcript = transcript;
         self.start = start;
         self.text_form = None;
@@ -54,14 +67,7 @@ impl Session {
         ]);
         self.next_reply += self.transcript.steps().len() as u64;
         self.record_state();
-        let told = match told {
-            0 => String::new(),
-            n => format!("; {n} earlier calls have no counterpart in it and are told as text"),
-        };
-        front.event(&Event::Note(format!(
-            "the harness is {} now{told}",
-            new.id()
-        )));
+        told
     }
 }
 
@@ -130,7 +136,7 @@ fn converted(
                 }
                 out.push(Item::Assistant(reply), mark);
             }
-            Item::User { content } if matches!(mark, Mark::Words | Mark::Task) => {
+            Item::User { content } if mark.is_said() => {
                 let mut content = content.clone();
                 if let Some(Part::Text { text }) = content.last_mut() {
                     *text = from.spoken(began, text).to_owned();
@@ -152,6 +158,11 @@ fn rewritten(
     from: &dyn Harness,
     (to, start): (&dyn Harness, &Start),
 ) -> Option<ToolCall> {
+    // For another model it may be the same tool.
+    let same = |t: &ToolSpec| t.name == call.name && t.kind() == call.kind;
+    if from.id() == to.id() && start.tools.iter().any(same) {
+        return Some(call.clone());
+    }
     let action = from.action(call).ok()?;
     let (name, arguments) = to.write(&action)?;
     let tool = start.tools.iter().find(|tool| tool.name == name)?;

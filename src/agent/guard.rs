@@ -149,14 +149,21 @@ fn prints_a_file(command: &str) -> bool {
 /// document or with a redirection into a file.
 fn writes_only(command: &str) -> bool {
     let last = command.trim_end().lines().last().unwrap_or_default().trim();
-    let closes_document = !last.is_empty()
-        && command.lines().any(|l| {
-            let marker = l
-                .split_once("<<")
-                .map(|(_, m)| m.trim_start_matches('-').trim());
-            marker.is_some_and(|m| m.trim_start_matches(['\'', '"']).starts_with(last))
-                && l.contains('>')
-        });
+    let lines: Vec<&str> = command.lines().map(str::trim).collect();
+    let marker = |line: &str| {
+        let (_, marker) = line.split_once("<<")?;
+        let name = marker.trim_start_matches('-').trim_start();
+        let name = name.trim_start_matches(['\'', '"']);
+        let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = &name[..end.unwrap_or(name.len())];
+        line.contains('>').then(|| name.to_owned())
+    };
+    // A document that never ends takes all that follows.
+    let closes_document = lines.iter().enumerate().any(|(at, line)| {
+        marker(line).is_some_and(|name| {
+            !name.is_empty() && (last == name || !lines[at + 1..].contains(&name.as_str()))
+        })
+    });
     let target = last
         .rsplit_once('>')
         .map(|(before, to)| (before, to.trim()));
@@ -279,6 +286,8 @@ mod tests {
             "cat > a.py <<'EOF'\nprint(1)\nEOF",
             "echo hi > a.txt",
             "cat <<EOF > b\nx\nEOF\n",
+            // The end of the document was forgotten.
+            "cat > a.py <<'EOF'\nprint(1)",
         ] {
             assert!(writes_only(command), "{command}");
         }

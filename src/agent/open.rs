@@ -4,15 +4,16 @@ use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::{ConnectError, Connection, Wish, connect};
 use super::event::{Event, Frontend};
+use super::permissions::{self, permitted};
 use super::record::{self, Restored, TurnContext};
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
 use crate::config::{Config, Marks, Source, environment};
-use crate::harnesses::{self, Clues, Context, Harness, SandboxFacts, Size};
+use crate::harnesses::{self, Clues, Context, Harness, Size};
 use crate::model::provider::{LocalServer, Provider};
 use crate::model::{self, Sampling, WireApi};
 use crate::project::undo::Undo;
-use crate::project::{git, instructions, read_whole, tree};
+use crate::project::{Instructions, git, instructions, read_whole, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
@@ -21,6 +22,7 @@ use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
 use crate::words::nearest;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a `model_instructions_file`.
@@ -65,13 +67,8 @@ pub fn open(
     };
     let recorded = restored.as_ref().and_then(|r| r.context.clone());
     let cwd = working_folder(ask, recorded.as_ref(), front);
-    let mut policy = policy(config, home, &cwd, recorded.as_ref());
+    let (mut policy, approval) = permitted(config, home, &cwd, recorded.as_ref(), front);
     policy.own_homes.extend(ask.own_homes.iter().cloned());
-    let approval = recorded
-        .as_ref()
-        .filter(|_| !is_flag(&config.approval_policy.source))
-        .and_then(|r| Approval::from_name(&r.approval_policy));
-    let approval = approval.unwrap_or(*config.approval_policy);
 
     let named = named_harness(config, recorded.as_ref()).map_err(fail)?;
     let wish = Wish {
@@ -121,18 +118,11 @@ pub fn open(
         .map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
     let outputs = home.outputs(&id);
     let store = store(home, ask, &id, front)?;
-    let secrets: Vec<String> = config
-        .model_providers
-        .values()
-        .filter_map(|p| p.env_key.clone())
-        .collect();
-    let marks = Marks {
-        network: has_network(&policy),
-        session: Some(&id),
-        secrets: &secrets,
-    };
-    let variables = environment(&config.environment, std::env::vars_os(), marks);
+    let variables = variables(config, &policy, &id);
     let sampling = sampling(config, &connection);
+    let kept = recorded.as_ref().and_then(|r| r.effort.clone());
+    let kept = kept.filter(|_| !is_flag(&config.model_reasoning_effort.source));
+    let effort = kept.or_else(|| config.model_reasoning_effort.value.clone());
     let log = Log::new(
         config
             .log_dir
@@ -170,7 +160,7 @@ pub fn open(
         result_limit: *config.tool_output_token_limit,
         sampling,
         may_vary: config.sampling.is_default(),
-        effort: config.model_reasoning_effort.value.clone(),
+        effort,
         schema: ask.schema.clone(),
         undo,
     });
@@ -232,15 +222,7 @@ fn make_context(
         interactive,
     } = facts;
     let git = git::facts(cwd);
-    let most = Budget::new(window, None).instruction_bytes() as u64;
-    let (instructions, warnings) = instructions::load(
-        cwd,
-        home.path(),
-        &config.project_root_markers,
-        &config.project_doc_fallback_filenames,
-        (*config.project_doc_max_bytes).min(most),
-        most,
-    );
+    let (instructions, warnings) = instructions_for(config, home, cwd, window);
     let context = Context {
         model: model.to_owned(),
         cwd: cwd.to_owned(),
@@ -255,12 +237,7 @@ fn make_context(
         instructions,
         developer_instructions: config.developer_instructions.value.clone(),
         system_override: read_override(config)?,
-        sandbox: SandboxFacts {
-            mode: policy.mode.name().into(),
-            network: has_network(policy),
-            writable: policy.roots.clone(),
-            approval: approval.name().into(),
-        },
+        sandbox: permissions::facts(policy, approval),
         size,
         guidance: *config.harness_guidance,
         interactive,
@@ -269,7 +246,41 @@ fn make_context(
     Ok((context, warnings))
 }
 
-fn has_network(policy: &Policy) -> bool {
+/// AGENTS.md and its kind, within their share of the window, and warnings about them.
+pub(super) fn instructions_for(
+    config: &Config,
+    home: &Home,
+    cwd: &Path,
+    window: u32,
+) -> (Instructions, Vec<String>) {
+    let most = Budget::new(window, None).instruction_bytes() as u64;
+    instructions::load(
+        cwd,
+        home.path(),
+        &config.project_root_markers,
+        &config.project_doc_fallback_filenames,
+        (*config.project_doc_max_bytes).min(most),
+        most,
+    )
+}
+
+/// The environment of commands under that policy.
+pub(super) fn variables(
+    config: &Config,
+    policy: &Policy,
+    session: &str,
+) -> Vec<(OsString, OsString)> {
+    let entries = config.model_providers.values();
+    let secrets: Vec<String> = entries.filter_map(|p| p.env_key.clone()).collect();
+    let marks = Marks {
+        network: has_network(policy),
+        session: Some(session),
+        secrets: &secrets,
+    };
+    environment(&config.environment, std::env::vars_os(), marks)
+}
+
+pub(super) fn has_network(policy: &Policy) -> bool {
     policy.network || policy.mode == Mode::DangerFullAccess
 }
 
@@ -338,7 +349,7 @@ pub fn policy(config: &Config, home: &Home, cwd: &Path, recorded: Option<&TurnCo
     }
 }
 
-fn is_flag(source: &Source) -> bool {
+pub(super) fn is_flag(source: &Source) -> bool {
     matches!(source, Source::Flag(_))
 }
 
@@ -460,7 +471,7 @@ fn read_override(config: &Config) -> Result<Option<String>, String> {
 }
 
 /// The user's sampling values; without any, those of the model's family where the server has none.
-fn sampling(config: &Config, connection: &Connection) -> Sampling {
+pub(super) fn sampling(config: &Config, connection: &Connection) -> Sampling {
     let knows_no_model = connection.provider.local == Some(LocalServer::LlamaServer);
     if config.sampling.is_default() && knows_no_model {
         return model::sampling::for_model(&connection.model);

@@ -9,7 +9,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-pub use restore::{Restored, restore};
+pub use restore::{Restored, parts, restore};
 
 use super::transcript::{Mark, Transcript};
 use crate::harnesses::State;
@@ -101,6 +101,30 @@ pub enum ToolMode {
     Prompted,
     /// As [`ToolMode::Native`], with each answer held in shape by a JSON Schema.
     Constrained,
+}
+
+/// The type of the message that names a session, as Codex calls it.
+const TITLE: &str = "thread_name_updated";
+
+/// The line that gives a session a name.
+pub fn title_line(id: &str, title: &str) -> Value {
+    line(
+        "event_msg",
+        json!({"type": TITLE, "thread_id": id, "thread_name": title}),
+    )
+}
+
+/// The name in the payload of such a line; `None` where it takes the name away.
+pub fn title(payload: &Value) -> Option<String> {
+    let named = payload["type"] == TITLE;
+    let name = payload["thread_name"].as_str().filter(|_| named)?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// True for the line of a session file that may hold its name, without reading it.
+pub fn may_name(line: &[u8]) -> bool {
+    let wanted = TITLE.as_bytes();
+    line.windows(wanted.len()).take(200).any(|w| w == wanted)
 }
 
 /// A line of that type, with the time.

@@ -80,18 +80,22 @@ pub struct Session {
     pub(super) summarised_at: Option<u64>,
     pub(super) next_reply: u64,
     /// The server counts a prompt before it is sent.
-    can_count: bool,
-    learnt: ModelFile,
+    pub(super) can_count: bool,
+    pub(super) learnt: ModelFile,
     pub(super) store: Option<Writer>,
     /// Nested agents so far.
     pub(super) delegates: u32,
-    window_request: Option<u32>,
-    sampling: Sampling,
+    pub(super) window_request: Option<u32>,
+    pub(super) sampling: Sampling,
     /// The sampling values are not the user's own.
-    may_vary: bool,
+    pub(super) may_vary: bool,
     /// The model repeats itself, so the next reply is drawn more freely.
     pub(super) is_stuck: bool,
-    effort: Option<String>,
+    pub(super) effort: Option<String>,
+    /// Nothing may be changed in this turn.
+    pub(super) read_only: bool,
+    /// The name that the user gave the session.
+    pub(super) title: Option<String>,
     pub(super) schema: Option<Value>,
     pub(super) last_state: Value,
     /// The way back from what the turns change.
@@ -166,10 +170,7 @@ impl Session {
         };
         let connection = parts.connection;
         let is_cold = connection.is_cold();
-        let known = parts.learnt.get(&connection.model);
-        let known = known.and_then(|entry| serde_json::from_value(entry).ok());
-        let counter = Counter::new(fixed_size(&start), known);
-        let counting = [Some(LocalServer::LlamaServer), Some(LocalServer::Vllm)];
+        let counter = counter(&parts.learnt, &connection.model, &start);
         let policy = parts.workbench.sandbox().policy();
         let info = SessionInfo {
             id: parts.id,
@@ -196,7 +197,7 @@ impl Session {
             told_cold: false,
             summaries: 0,
             summarised_at: None,
-            can_count: counting.contains(&connection.provider.local),
+            can_count: can_count(&connection.provider),
             learnt: parts.learnt,
             info,
             provider: connection.provider,
@@ -235,6 +236,8 @@ impl Session {
             may_vary: parts.may_vary,
             is_stuck: false,
             effort: parts.effort,
+            read_only: false,
+            title: restored.title,
             schema: parts.schema,
             last_state: Value::Null,
             keeper: Keeper::new(parts.undo),
@@ -456,14 +459,20 @@ impl Session {
 
     /// What the session runs with.
     pub(super) fn record_turn_context(&mut self) {
-        let policy = self.workbench.sandbox().policy();
-        let context = TurnContext {
+        let context = self.turn_context();
+        self.record(&[record::line("turn_context", context)]);
+    }
+
+    fn turn_context(&self) -> TurnContext {
+        // Not those of the moment: a review runs in a narrower fence of its own.
+        let writable = self.context.sandbox.writable.iter();
+        TurnContext {
             cwd: self.info.cwd.clone(),
             approval_policy: self.info.approval.into(),
             sandbox_policy: SandboxRecord {
-                mode: policy.mode.name().into(),
-                network_access: policy.network,
-                writable_roots: policy.roots.iter().skip(1).cloned().collect(),
+                mode: self.info.sandbox.name().into(),
+                network_access: self.info.network,
+                writable_roots: writable.skip(1).cloned().collect(),
             },
             model: self.model.clone(),
             model_provider: self.provider.id.clone(),
@@ -473,8 +482,7 @@ impl Session {
             context_window: self.budget.window(),
             current_date: self.context.date.clone(),
             timezone: self.context.timezone.clone(),
-        };
-        self.record(&[record::line("turn_context", context)]);
+        }
     }
 
     /// What is remembered, when it changed.
@@ -541,6 +549,19 @@ impl Session {
             json!({"type": "token_count", "info": info}),
         )]);
     }
+}
+
+/// Counts the prompts of a session with this model and beginning.
+pub(super) fn counter(learnt: &ModelFile, model: &str, start: &Start) -> Counter {
+    let known = learnt.get(model);
+    let known = known.and_then(|entry| serde_json::from_value(entry).ok());
+    Counter::new(fixed_size(start), known)
+}
+
+/// The server counts a prompt before it is sent.
+pub(super) fn can_count(provider: &Provider) -> bool {
+    let counting = [Some(LocalServer::LlamaServer), Some(LocalServer::Vllm)];
+    counting.contains(&provider.local)
 }
 
 /// The size of everything before the first word of the user.

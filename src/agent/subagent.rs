@@ -11,7 +11,7 @@ use super::record::ToolMode;
 use super::reports::Reports;
 use super::session::{Session, fixed_size};
 use super::tokens::Counter;
-use super::transcript::Transcript;
+use super::transcript::{Mark, Transcript};
 use crate::harnesses::{Context, Input, Start, State};
 use crate::model::Item;
 use crate::store::rollout::Writer;
@@ -66,7 +66,7 @@ impl Session {
         self.set_tool_mode(mode);
         self.record_beginning();
         let input = Input::text(part.prompt.clone());
-        let (reason, answer) = self.work(&input, &mut Nested(front));
+        let (reason, answer) = self.work(&input, Mark::Task, &mut Nested(front));
         self.record_state();
         self.exchange(&mut other);
         self.workbench.set_cwd(cwd);

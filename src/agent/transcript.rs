@@ -29,6 +29,21 @@ pub enum Mark {
     Words,
     /// Words of the user in the running turn: never dropped.
     Task,
+    /// What the program gave the model to work on in the running turn, such as a change to review:
+    /// kept like the task, and an old answer afterwards.
+    Given,
+}
+
+impl Mark {
+    /// What the running turn is about.
+    pub fn is_task(self) -> bool {
+        matches!(self, Mark::Task | Mark::Given)
+    }
+
+    /// In the form of a message of the user, now or earlier.
+    pub fn is_said(self) -> bool {
+        self.is_task() || self == Mark::Words
+    }
 }
 
 /// The items of a session, each with its mark and size.
@@ -69,8 +84,10 @@ impl Transcript {
     /// A turn begins: what the user said before is no longer the running task.
     pub fn begin_turn(&mut self) {
         for mark in &mut self.marks {
-            if *mark == Mark::Task {
-                *mark = Mark::Words;
+            match mark {
+                Mark::Task => *mark = Mark::Words,
+                Mark::Given => *mark = Mark::Answer,
+                Mark::Plain | Mark::Answer | Mark::Words => {}
             }
         }
     }
@@ -143,7 +160,7 @@ impl Transcript {
         let old = std::mem::take(self);
         for (at, item) in old.items.into_iter().enumerate() {
             let mark = old.marks[at];
-            if !step.contains(&at) || matches!(mark, Mark::Words | Mark::Task) {
+            if !step.contains(&at) || mark.is_said() {
                 self.push(item, mark);
             }
         }

@@ -61,12 +61,22 @@ pub(super) enum Next {
 impl Session {
     /// Runs one turn to its end. Never fails: what goes wrong is in the [`TurnEnd`].
     pub fn turn(&mut self, input: &Input, front: &mut dyn Frontend) -> TurnEnd {
+        self.turn_on(input, Mark::Task, front)
+    }
+
+    /// The same for a message that is what `mark` says.
+    pub(super) fn turn_on(
+        &mut self,
+        input: &Input,
+        mark: Mark,
+        front: &mut dyn Frontend,
+    ) -> TurnEnd {
         let began = Instant::now();
         front.event(&Event::TurnStarted);
         self.record_turn_start();
         let before = self.requests + u64::from(self.summaries);
         self.begin_undo(&input.text);
-        let (reason, answer) = self.work(input, front);
+        let (reason, answer) = self.work(input, mark, front);
         self.end_undo(front);
         self.record_state();
         self.tell_repairs(front);
@@ -87,11 +97,16 @@ impl Session {
     }
 
     /// Works on what the user said until it is done.
-    pub(super) fn work(&mut self, input: &Input, front: &mut dyn Frontend) -> (EndReason, String) {
+    pub(super) fn work(
+        &mut self,
+        input: &Input,
+        mark: Mark,
+        front: &mut dyn Frontend,
+    ) -> (EndReason, String) {
         self.calls.reset();
         let items = self.harness.user(&mut self.state, input);
         self.transcript.begin_turn();
-        self.push_marked(items, Mark::Task);
+        self.push_marked(items, mark);
         if self.context.depth == 0 {
             self.tell_undone();
         }
@@ -392,7 +407,7 @@ impl Session {
     /// What the model should be reminded of before it stops. Only on a local server, where a
     /// request costs nothing and models are small, and only with `harness_guidance`.
     fn reminder(&mut self, p: &mut Progress) -> Option<String> {
-        if !self.provider.is_local() || !self.context.guidance {
+        if !self.provider.is_local() || !self.context.guidance || self.read_only {
             return None;
         }
         let wants_change = self.wants_a_change();

@@ -6,6 +6,7 @@ pub mod table;
 mod tests;
 
 use super::render::ColorChoice;
+use crate::agent::review::Target;
 use crate::config::Overrides;
 use crate::model::WireApi;
 use lexopt::Parser;
@@ -39,10 +40,19 @@ pub enum Command {
     Resume {
         /// Without questions.
         exec: bool,
+        /// Go on with a copy.
+        fork: bool,
         /// Which one.
         session: Session,
         /// The next task.
         prompt: Prompt,
+    },
+    /// Review something.
+    Review {
+        /// As `exec` does it.
+        exec: bool,
+        /// What.
+        what: Review,
     },
     /// List the harnesses.
     HarnessList,
@@ -93,6 +103,15 @@ pub enum Session {
     Id(String),
 }
 
+/// What to review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Review {
+    /// A change.
+    Change(Target),
+    /// What these words say.
+    Words(Prompt),
+}
+
 /// What the flags say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
@@ -102,6 +121,14 @@ pub struct Options {
     pub last: bool,
     /// `--all`: sessions of any folder.
     pub all: bool,
+    /// `--uncommitted`.
+    pub uncommitted: bool,
+    /// `--base`.
+    pub base: Option<String>,
+    /// `--commit`.
+    pub commit: Option<String>,
+    /// `--title`.
+    pub title: Option<String>,
     /// `--chat-completions`.
     pub chat_completions: bool,
     /// `--wire`, for `harness show`.

@@ -49,7 +49,8 @@ pub fn help(verb: Verb) -> String {
     out
 }
 
-/// A line for each subcommand; those that share a first word which is none itself share a line.
+/// A line for each subcommand. Those that share a first word share a line, beside the one that is
+/// that word alone.
 fn subcommands(out: &mut String) {
     let mut grouped = "";
     for row in SUBCOMMANDS {
@@ -66,12 +67,23 @@ fn subcommands(out: &mut String) {
             }
             continue;
         }
+        if row.words.len() > 1 {
+            continue;
+        }
         let words = row.words.join(" ");
         let name = match row.alias {
             Some(alias) => format!("{words}, {alias}"),
             None => words,
         };
         let _ = writeln!(out, "  {name:<16}{}", row.doc);
+        let below = SUBCOMMANDS
+            .iter()
+            .filter(|s| s.words.len() > 1 && s.words.first() == Some(first));
+        let below: Vec<_> = below.filter_map(|s| s.words.last().copied()).collect();
+        if !below.is_empty() {
+            let name = format!("{first} ...");
+            let _ = writeln!(out, "  {name:<16}{}: the same with those", below.join(", "));
+        }
     }
 }
 

@@ -5,10 +5,11 @@ pub mod commands;
 pub mod exit;
 pub mod help;
 pub mod pager;
+pub mod parts;
 pub mod person;
+pub mod pick;
 pub mod render;
 pub mod repl;
-pub mod review;
 pub mod signals;
 pub mod slash;
 pub mod stdin;
@@ -64,9 +65,17 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::Exec(prompt) => commands::exec::run(prompt, None, true, options),
         Command::Resume {
             exec,
+            fork,
             session,
             prompt,
-        } => commands::exec::run(prompt, Some(session), *exec, options),
+        } => {
+            let resume = commands::exec::Resume {
+                which: session,
+                fork: *fork,
+            };
+            commands::exec::run(prompt, Some(resume), *exec, options)
+        }
+        Command::Review { exec, what } => commands::exec::review(what, *exec, options),
         Command::HarnessList => commands::harness::list(options),
         Command::HarnessShow(id) => commands::harness::show(id, options),
         Command::HarnessBench => commands::bench::run(options),

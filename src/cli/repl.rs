@@ -1,18 +1,19 @@
 //! The interactive session: read, run a turn, repeat.
 
+use super::args::Options;
+use super::commands::session::Setup;
 use super::person::{AtTerminal, eprintln_safe};
 use super::render::human::Human;
 use super::render::status::Status;
 use super::render::{Theme, changes};
 use super::signals::Signals;
-use super::slash::{self, Done};
-use super::{pager, review};
+use super::slash::{self, Desk, Done};
+use super::{pager, parts};
 use crate::agent::event::{Event, Frontend};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
 use crate::harnesses::Input;
 use crate::store::history;
-use crate::store::paths::Home;
 use rustyline::error::ReadlineError;
 use rustyline::history::History;
 use std::io::{self, Stderr};
@@ -26,10 +27,10 @@ pub struct Repl<'a> {
     pub front: Human<Stderr>,
     /// Signals.
     pub signals: &'a Signals,
-    /// The home, for the history file.
-    pub home: &'a Home,
-    /// Keep the history.
-    pub keep_history: bool,
+    /// Home, settings and folder.
+    pub setup: &'a Setup,
+    /// The flags.
+    pub options: &'a Options,
 }
 
 /// The front end of an interactive session.
@@ -46,15 +47,24 @@ pub fn front(theme: Theme, show_reasoning: bool, cancel: &Cancel) -> Human<Stder
 }
 
 impl Repl<'_> {
-    /// Runs until the user leaves. `first` is a message to begin with.
+    /// Runs until the user leaves. `first` is a message to begin with. Gives the id of the session
+    /// that can be resumed.
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub fn run(mut self, first: Option<Input>) -> Result<(), String> {
+    pub fn run(mut self, first: Option<Input>) -> Result<Option<String>, String> {
+        self.talk(first)?;
+        let info = self.session.info();
+        Ok(info.file.is_some().then(|| info.id.clone()))
+    }
+
+    fn talk(&mut self, first: Option<Input>) -> Result<(), String> {
         let mut editor = rustyline::DefaultEditor::new()
             .map_err(|e| format!("the terminal cannot be read: {e}"))?;
-        if self.keep_history {
-            for prompt in history::recent(self.home, 1_000).unwrap_or_default() {
+        let keep_history = *self.setup.config.history;
+        let home = &self.setup.home;
+        if keep_history {
+            for prompt in history::recent(home, 1_000).unwrap_or_default() {
                 let _ = editor.history_mut().add_owned(prompt);
             }
         }
@@ -86,23 +96,30 @@ impl Repl<'_> {
                         continue;
                     }
                     let _ = editor.add_history_entry(line);
-                    if self.keep_history {
-                        let _ = history::append(self.home, &self.session.info().id, line);
+                    if keep_history {
+                        let _ = history::append(home, &self.session.info().id, line);
                     }
                     if line.starts_with('/') {
                         self.signals.cancel.reset();
-                        match slash::run(line, &mut self.session, &mut self.front) {
+                        let mut desk = Desk {
+                            session: &mut self.session,
+                            front: &mut self.front,
+                            setup: self.setup,
+                            options: self.options,
+                        };
+                        match slash::run(line, &mut desk) {
                             Done::Said(text) if text.is_empty() => {}
                             Done::Said(text) => eprintln_safe(&text),
                             Done::Show(words, files) => {
                                 let theme = self.front.theme();
-                                let shown = format!("{}{}", words, changes::files(&files, theme));
+                                let shown = format!("{words}{}", changes::files(&files, theme));
                                 pager::show(&shown, &mut io::stderr());
                             }
-                            Done::Review => {
+                            Done::Parts => {
                                 let theme = *self.front.theme();
-                                eprintln_safe(&review::review(&mut self.session, &theme));
+                                eprintln_safe(&parts::go_through(&mut self.session, &theme));
                             }
+                            Done::Turn(input) => next = Some(input),
                             Done::Leave => return Ok(()),
                         }
                         continue;

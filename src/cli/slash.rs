@@ -1,25 +1,64 @@
 //! Slash commands: one table of name, help and action.
 
-use super::render::phrases::{strength_text, thousands};
+mod about;
+mod model;
+mod permissions;
+mod put;
+mod sessions;
+mod work;
+
+use super::args::Options;
+use super::commands::session::Setup;
 use super::render::sanitize::one_line;
 use super::undo;
 use crate::agent::event::Frontend;
 use crate::agent::session::Session;
-use crate::harnesses::{self, Harness};
-use crate::project::changes::FileDiff;
+use crate::config::{Config, ConfigError};
+use crate::harnesses::Input;
+use crate::project::compare::Compared;
 use crate::words::nearest;
-use std::fmt::Write;
 
 /// What a command leaves to do.
 pub enum Done {
-    /// Print this.
+    /// Print this, if it is anything.
     Said(String),
     /// Print these words, and then changed files, page by page.
-    Show(String, Vec<FileDiff>),
-    /// Go through the changes of the last turn.
-    Review,
+    Show(String, Vec<Compared>),
+    /// Go through the parts of the last turn's changes.
+    Parts,
+    /// Say this to the model.
+    Turn(Input),
     /// Leave the session.
     Leave,
+}
+
+/// What a command works with.
+pub struct Desk<'a> {
+    /// The session. A command may put another one in its place.
+    pub session: &'a mut Session,
+    /// Who watches and is asked.
+    pub front: &'a mut dyn Frontend,
+    /// Home, settings and folder of the program.
+    pub setup: &'a Setup,
+    /// The flags of the command line.
+    pub options: &'a Options,
+}
+
+impl Desk<'_> {
+    /// The settings with what was chosen in this session: model, harness, effort.
+    fn config(&self) -> Result<Config, ConfigError> {
+        let (provider, model) = self.session.model();
+        let mut changes = vec![
+            ("model", model.into()),
+            ("model_provider", provider.into()),
+            ("oss", false.into()),
+            ("harness", self.session.info().harness.0.into()),
+        ];
+        if let Some(effort) = self.session.effort() {
+            changes.push(("model_reasoning_effort", effort.into()));
+        }
+        self.setup.config.changed(&changes, "this session")
+    }
 }
 
 /// One command.
@@ -28,86 +67,80 @@ pub struct Slash {
     pub name: &'static str,
     /// Another name.
     pub alias: Option<&'static str>,
+    /// What may stand after it.
+    pub usage: &'static str,
     /// What it does, in a line.
     pub help: &'static str,
-    run: fn(&mut Session, &str, &mut dyn Frontend) -> Done,
+    run: fn(&mut Desk, &str) -> Done,
 }
 
-/// Every command.
+const fn row(
+    name: &'static str,
+    usage: &'static str,
+    help: &'static str,
+    run: fn(&mut Desk, &str) -> Done,
+) -> Slash {
+    Slash {
+        name,
+        alias: None,
+        usage,
+        help,
+        run,
+    }
+}
+
+impl Slash {
+    const fn or(self, alias: &'static str) -> Slash {
+        Slash {
+            alias: Some(alias),
+            ..self
+        }
+    }
+}
+
+/// Every command, in the order of the help.
+#[rustfmt::skip]
 pub const COMMANDS: &[Slash] = &[
-    Slash {
-        name: "help",
-        alias: None,
-        help: "list these commands",
-        run: |_, _, _| Done::Said(help()),
-    },
-    Slash {
-        name: "status",
-        alias: None,
-        help: "model, window, harness, sandbox, session file, tokens",
-        run: |s, _, _| Done::Said(status(s)),
-    },
-    Slash {
-        name: "context",
-        alias: None,
-        help: "what fills the window",
-        run: |s, _, _| Done::Said(context(s)),
-    },
-    Slash {
-        name: "compact",
-        alias: None,
-        help: "replace the conversation by a summary, to make room",
-        run: |s, _, front| Done::Said(compact(s, front)),
-    },
-    Slash {
-        name: "harness",
-        alias: None,
-        help: "go on in the surface of another agent: /harness ID; alone, it lists them",
-        run: |s, words, front| Done::Said(harness(s, words, front)),
-    },
-    Slash {
-        name: "diff",
-        alias: None,
-        help: "what is changed in the folder; --turn: by the last turn; --pick: keep or drop each part",
-        run: |s, words, _| undo::diff(s, words),
-    },
-    Slash {
-        name: "undo",
-        alias: None,
-        help: "take back what the last turn changed: /undo [HOW MANY TURNS | FILE]",
-        run: |s, words, _| undo::undo(s, words),
-    },
-    Slash {
-        name: "redo",
-        alias: None,
-        help: "put back what /undo took: /redo [HOW MANY]",
-        run: |s, words, _| undo::redo(s, words),
-    },
-    Slash {
-        name: "ps",
-        alias: None,
-        help: "commands that still run",
-        run: |s, _, _| Done::Said(jobs(s)),
-    },
-    Slash {
-        name: "exit",
-        alias: Some("quit"),
-        help: "leave; the session can be resumed",
-        run: |_, _, _| Done::Leave,
-    },
+    row("help", "", "list these commands", |_, _| Done::Said(help())),
+    row("status", "", "model, window, sandbox, trust, session, tokens", |d, _| Done::Said(about::status(d))),
+    row("model", "[PROVIDER] [MODEL] [EFFORT]", "go on with another model; alone, choose it", |d, w| Done::Said(model::model(d, w))),
+    row("harness", "[ID]", "go on as another agent; alone, list them", |d, w| Done::Said(model::harness(d, w))),
+    row("permissions", "[SANDBOX] [WHEN]", "sandbox and approvals of this session", |d, w| Done::Said(permissions::permissions(d, w))).or("approvals"),
+    row("context", "", "what fills the window", |d, _| Done::Said(about::context(d.session))),
+    row("compact", "", "replace the conversation by a summary", |d, _| Done::Said(work::compact(d))),
+    row("review", "[base B | commit SHA | WORDS]", "look for faults in a change; alone, the uncommitted one", |d, w| Done::Said(work::review(d, w))),
+    row("init", "", "let the model write AGENTS.md", |d, _| work::init(d)),
+    row("diff", "[--turn | --pick] [PATH]", "what is changed: in all, by the last turn, or part by part", |d, w| undo::diff(d.session, w)),
+    row("undo", "[N | FILE]", "take back the last turn, N turns, or one file of it", |d, w| undo::undo(d.session, w)),
+    row("redo", "[N]", "put back what /undo took", |d, w| undo::redo(d.session, w)),
+    row("plan", "[on | off]", "nothing is changed until a plan is agreed on", |d, w| Done::Said(work::plan(d, w))),
+    row("new", "[WORDS]", "begin another session", sessions::new),
+    row("clear", "", "the same, on a cleared screen", |d, _| sessions::clear(d)),
+    row("resume", "[ID | NAME | all]", "go on with a stored session", |d, w| Done::Said(sessions::resume(d, w))),
+    row("fork", "[ID | NAME]", "go on with a copy of this session, or of that one", |d, w| Done::Said(sessions::fork(d, w))),
+    row("rename", "NAME", "give this session a name", |d, w| Done::Said(sessions::rename(d, w))),
+    row("sessions", "[all]", "list the stored sessions", |d, w| Done::Said(sessions::list(d, w))),
+    row("ps", "", "commands that still run", |d, _| Done::Said(work::jobs(d.session))),
+    row("stop", "[NUMBER]", "end such a command; alone, all of them", |d, w| Done::Said(work::stop(d, w))),
+    row("copy", "", "put the last answer on the clipboard", |d, _| Done::Said(put::copy(d))),
+    row("export", "[FILE]", "write the conversation as Markdown", |d, w| Done::Said(put::export(d, w))),
+    row("doctor", "", "check server, model and sandbox", |d, _| Done::Said(about::doctor(d))),
+    row("debug-config", "", "every setting and where it comes from", |d, _| Done::Said(about::settings(d))),
+    row("exit", "", "leave; the session can be resumed", |_, _| Done::Leave).or("quit"),
 ];
 
 /// Runs a line that begins with a slash.
-pub fn run(line: &str, session: &mut Session, front: &mut dyn Frontend) -> Done {
+pub fn run(line: &str, desk: &mut Desk) -> Done {
     let line = line.trim_start_matches('/').trim();
     let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match COMMANDS
         .iter()
         .find(|c| c.name == name || c.alias == Some(name))
     {
-        Some(command) => (command.run)(session, words.trim(), front),
+        Some(command) => (command.run)(desk, words.trim()),
         None => {
-            let near = nearest(name, COMMANDS.iter().map(|c| c.name));
+            let names = COMMANDS.iter().flat_map(|c| [Some(c.name), c.alias]);
+            let near = nearest(name, names.flatten());
             let near = near
                 .map(|n| format!("; did you mean /{n}?"))
                 .unwrap_or_default();
@@ -120,105 +153,38 @@ pub fn run(line: &str, session: &mut Session, front: &mut dyn Frontend) -> Done 
 }
 
 fn help() -> String {
-    let width = COMMANDS.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    COMMANDS
-        .iter()
-        .map(|c| format!("/{:width$}  {}", c.name, c.help))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-fn status(session: &mut Session) -> String {
-    let info = session.info().clone();
-    let strength = session.workbench().sandbox().strength();
-    let mut rows = vec![
-        (
-            "model",
-            format!("{} at {} ({} wire)", info.model, info.provider.1, info.wire),
-        ),
-        (
-            "window",
-            format!(
-                "{} tokens ({})",
-                thousands(info.window.0.into()),
-                info.window.1
-            ),
-        ),
-        ("harness", format!("{}, {}", info.harness.0, info.harness.1)),
-        ("sandbox", strength_text(info.sandbox, &strength)),
-        ("asks", info.approval.to_owned()),
-        ("folder", info.cwd.display().to_string()),
-    ];
-    if let Some(file) = &info.file {
-        rows.push(("session", file.display().to_string()));
-    }
-    let usage = session.usage();
-    rows.push((
-        "tokens",
-        format!(
-            "{} in, {} out",
-            thousands(usage.input),
-            thousands(usage.output)
-        ),
-    ));
-    let mut out = String::new();
-    for (name, value) in rows {
-        let _ = writeln!(out, "{name:8} {}", one_line(&value));
-    }
-    out.trim_end().to_owned()
-}
-
-/// A row a part: tokens and their share of the window.
-fn context(session: &Session) -> String {
-    let window = u64::from(session.budget().window());
-    let parts = session.context();
-    let used: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
-    let free = ("free", window.saturating_sub(used));
-    let row = |(name, tokens): &(&str, u64)| {
-        let percent = tokens * 100 / window.max(1);
-        format!("{name:12} {:>9}  {percent:>3} %", thousands(*tokens))
+    let call = |c: &Slash| {
+        let alias = c.alias.map(|a| format!(", /{a}")).unwrap_or_default();
+        format!("/{}{alias} {}", c.name, c.usage)
+            .trim_end()
+            .to_owned()
     };
-    let mut rows: Vec<String> = parts.iter().map(row).collect();
-    rows.push(row(&free));
-    rows.push(format!("{:12} {:>9}", "window", thousands(window)));
-    rows.join("\n")
-}
-
-/// The sizes were shown as they changed; only a failure is left to say.
-fn compact(session: &mut Session, front: &mut dyn Frontend) -> String {
-    match session.compact(front) {
-        Ok((before, after)) => format!("{} tokens won", thousands(before.saturating_sub(after))),
-        Err(why) => one_line(&why),
-    }
-}
-
-/// Changes the harness, or lists all of them.
-fn harness(session: &mut Session, id: &str, front: &mut dyn Frontend) -> String {
-    if !id.is_empty() {
-        return match session.change_harness(id, front) {
-            Ok(()) => String::new(),
-            Err(why) => one_line(&why),
-        };
-    }
-    let now = session.info().harness.0;
-    let row = |harness: &&dyn Harness| {
-        let mark = if harness.id() == now { "*" } else { " " };
-        format!("{mark} {:17} {}", harness.id(), harness.about())
+    // A long call has its explanation below it.
+    const WIDTH: usize = 22;
+    let line = |c: &Slash| match call(c) {
+        call if call.len() <= WIDTH => format!("{call:WIDTH$}  {}", c.help),
+        call => format!("{call}\n{:WIDTH$}  {}", "", c.help),
     };
-    harnesses::ALL
-        .iter()
-        .map(row)
-        .collect::<Vec<_>>()
-        .join("\n")
+    COMMANDS.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn jobs(session: &mut Session) -> String {
-    let jobs = session.workbench().jobs();
-    if jobs.is_empty() {
-        return "no command is running".into();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_of_one_command_and_the_help_fits() {
+        let mut names: Vec<&str> = COMMANDS
+            .iter()
+            .flat_map(|c| [Some(c.name), c.alias])
+            .flatten()
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        for line in help().lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
-    jobs.iter()
-        .map(|j| format!("{}  {}", j.id, one_line(&j.command)))
-        .collect::<Vec<_>>()
-        .join("\n")
 }

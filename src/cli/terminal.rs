@@ -16,6 +16,45 @@ pub fn line(cancel: &Cancel) -> Option<String> {
     }
 }
 
+/// True for a terminal that can do nothing but print, and one that a screen reader follows.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|t| t == "dumb")
+}
+
+/// True where single keys can be read; elsewhere a person ends an answer with Enter.
+pub fn has_keys() -> bool {
+    sys::HAS_KEYS && !is_dumb()
+}
+
+/// The lines of the terminal behind standard error; 24 where there is none.
+pub fn rows() -> usize {
+    sys::rows().filter(|n| *n > 0).unwrap_or(24)
+}
+
+/// Settings of the terminal, until they are dropped.
+pub struct Mode(Option<sys::Settings>);
+
+impl Mode {
+    /// Keys come one by one and are not shown. Ctrl+C stays a signal.
+    pub fn keys() -> Self {
+        Mode(sys::to_keys())
+    }
+}
+
+impl Drop for Mode {
+    fn drop(&mut self) {
+        if let Some(found) = &self.0 {
+            found.restore();
+        }
+    }
+}
+
+/// What the next key gives in [`Mode::keys`], or `None` at the end of the input or when `cancel` was set. A key that
+/// is more than a character comes whole, as the bytes that the terminal sends.
+pub fn key(cancel: &Cancel) -> Option<Vec<u8>> {
+    sys::key(cancel)
+}
+
 /// Throws away what was typed so far and not read yet: it is no answer to a question that was not
 /// there yet.
 pub fn forget_typed() {
@@ -44,6 +83,40 @@ mod sys {
 
     /// How often the stop flag is looked at, in milliseconds.
     const TICK: i32 = 50;
+
+    pub const HAS_KEYS: bool = true;
+
+    pub fn rows() -> Option<usize> {
+        let mut size = MaybeUninit::<libc::winsize>::uninit();
+        // SAFETY: `size` has room for a winsize, which a call that succeeds fills.
+        unsafe {
+            let asked = libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, size.as_mut_ptr());
+            (asked == 0).then(|| usize::from(size.assume_init().ws_row))
+        }
+    }
+
+    pub fn key(cancel: &Cancel) -> Option<Vec<u8>> {
+        let mut bytes = vec![0u8; 64];
+        if !wait_for_line(cancel) {
+            return None;
+        }
+        // SAFETY: the pointer and the length are those of `bytes`.
+        let read =
+            unsafe { libc::read(libc::STDIN_FILENO, bytes.as_mut_ptr().cast(), bytes.len()) };
+        let read = usize::try_from(read).ok().filter(|n| *n > 0)?;
+        bytes.truncate(read);
+        Some(bytes)
+    }
+
+    /// Keys one by one, not shown. Gives the settings that were there.
+    pub fn to_keys() -> Option<Settings> {
+        let found = Settings::save()?;
+        let mut keys = found.0;
+        keys.c_lflag &= !(libc::ICANON | libc::ECHO);
+        // SAFETY: the settings came from this very terminal.
+        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &keys) };
+        Some(found)
+    }
 
     /// True when a line, or the end of the input, can be read without waiting.
     pub fn wait_for_line(cancel: &Cancel) -> bool {
@@ -94,6 +167,20 @@ mod sys {
 #[cfg(not(unix))]
 mod sys {
     use crate::cancel::Cancel;
+
+    pub const HAS_KEYS: bool = false;
+
+    pub fn rows() -> Option<usize> {
+        None
+    }
+
+    pub fn key(_: &Cancel) -> Option<Vec<u8>> {
+        None
+    }
+
+    pub fn to_keys() -> Option<Settings> {
+        None
+    }
 
     /// Nothing but the read itself can wait for the console here.
     pub fn wait_for_line(_: &Cancel) -> bool {

@@ -3,7 +3,7 @@
 use super::render::sanitize::one_line;
 use super::slash::Done;
 use crate::agent::session::Session;
-use crate::project::changes::{self, FileDiff};
+use crate::project::compare::{self, Compared};
 use crate::project::undo::{Moved, Undo, UndoError, is_below};
 use std::fmt::Write;
 
@@ -21,13 +21,13 @@ pub fn diff(session: &mut Session, words: &str) -> Done {
     let shown = match flags.as_slice() {
         [] => of_folder(session),
         ["--turn"] => of_turn(session),
-        ["--pick"] => return Done::Review,
+        ["--pick"] => return Done::Parts,
         _ => Err("/diff takes --turn or --pick, or paths".into()),
     };
     match shown {
         Err(why) => Done::Said(why),
         Ok((words, mut files)) => {
-            let wanted = |f: &FileDiff| {
+            let wanted = |f: &Compared| {
                 let is_it = |p: &&str| is_below(&f.path, Some(p.trim_start_matches("./")));
                 paths.is_empty() || paths.iter().any(|p| *p == "." || is_it(&p))
             };
@@ -40,12 +40,12 @@ pub fn diff(session: &mut Session, words: &str) -> Done {
     }
 }
 
-type Shown = Result<(String, Vec<FileDiff>), String>;
+type Shown = Result<(String, Vec<Compared>), String>;
 
 fn of_folder(session: &mut Session) -> Shown {
     let cancel = session.cancel().clone();
     let cwd = session.info().cwd.clone();
-    if let Some((files, left_out)) = changes::of_work_tree(&cwd, &cancel) {
+    if let Some((files, left_out)) = compare::work_tree(&cwd, &cancel) {
         let words = match left_out {
             0 => String::new(),
             n => format!("{n} more files are changed and not shown\n"),

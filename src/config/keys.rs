@@ -19,6 +19,8 @@ pub struct Key {
     pub project: bool,
     /// The program acts on it. Otherwise it is accepted, so that a Codex config loads unchanged.
     pub acts: bool,
+    /// Its value may be a key or a token and is never shown.
+    pub secret: bool,
 }
 
 /// What a key holds.
@@ -93,6 +95,7 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, doc: &'stati
         doc,
         project: true,
         acts: true,
+        secret: false,
     }
 }
 
@@ -108,6 +111,14 @@ impl Key {
     const fn not_in_projects(self) -> Key {
         Key {
             project: false,
+            ..self
+        }
+    }
+
+    /// Its value is never shown.
+    const fn secret(self) -> Key {
+        Key {
+            secret: true,
             ..self
         }
     }
@@ -166,19 +177,19 @@ pub const KEYS: &[Key] = &[
     key("model_providers.*.wire_api", OneOf(WIRES), "", "What it speaks; unset: chat.").not_in_projects(),
     key("model_providers.*.env_key", Text, "", "The variable that holds the key.").not_in_projects(),
     key("model_providers.*.env_key_instructions", Text, "", "Where to get a key.").not_in_projects(),
-    key("model_providers.*.experimental_bearer_token", Text, "", "The key itself.").not_in_projects(),
+    key("model_providers.*.experimental_bearer_token", Text, "", "The key itself.").not_in_projects().secret(),
     key("model_providers.*.auth.command", Text, "", "A program that prints the key.").not_in_projects(),
-    key("model_providers.*.auth.args", Texts, "", "Its arguments.").not_in_projects(),
+    key("model_providers.*.auth.args", Texts, "", "Its arguments.").not_in_projects().secret(),
     key("model_providers.*.auth.timeout_ms", MILLISECONDS, "", "How long it may take.").not_in_projects(),
     key("model_providers.*.auth.refresh_interval_ms", MILLISECONDS, "", "When it is run again.").not_in_projects(),
     key("model_providers.*.auth.cwd", Path, "", "Where it runs.").not_in_projects(),
-    key("model_providers.*.query_params.*", Text, "", "Added to every URL.").not_in_projects(),
-    key("model_providers.*.http_headers.*", Text, "", "Added to every request.").not_in_projects(),
+    key("model_providers.*.query_params.*", Text, "", "Added to every URL.").not_in_projects().secret(),
+    key("model_providers.*.http_headers.*", Text, "", "Added to every request.").not_in_projects().secret(),
     key("model_providers.*.env_http_headers.*", Text, "", "The same, from a variable of that name.").not_in_projects(),
     key("model_providers.*.request_max_retries", Int(0, u32::MAX as i64), "", "Tries of a request; at most 100.").not_in_projects(),
     key("model_providers.*.stream_max_retries", Int(0, u32::MAX as i64), "", "Tries of a broken stream; at most 100.").not_in_projects(),
     key("model_providers.*.stream_idle_timeout_ms", MILLISECONDS, "", "Silence after which a stream is dead.").not_in_projects(),
-    key("model_providers.*.extra_body", Tree, "", "Further fields of every request.").not_in_projects(),
+    key("model_providers.*.extra_body", Tree, "", "Further fields of every request.").not_in_projects().secret(),
     Key { acts: false, ..key("model_providers.*.requires_openai_auth", Bool, "", "OpenAI sign-in.").not_in_projects() },
     Key { acts: false, ..key("model_providers.*.supports_websockets", Bool, "", "Web sockets.").not_in_projects() },
     Key { acts: false, ..key("model_providers.*.websocket_connect_timeout_ms", MILLISECONDS, "", "Web sockets.").not_in_projects() },
@@ -194,7 +205,7 @@ pub const KEYS: &[Key] = &[
     key("shell_environment_policy.ignore_default_excludes", Bool, "false", "Keep variables that look like secrets."),
     key("shell_environment_policy.exclude", Texts, "", "Globs of names to remove."),
     key("shell_environment_policy.allow", Texts, "", "Globs of names to keep although they look like secrets."),
-    key("shell_environment_policy.set.*", Text, "", "Variables to set."),
+    key("shell_environment_policy.set.*", Text, "", "Variables to set.").secret(),
     key("shell_environment_policy.include_only", Texts, "", "When set, only names that match these globs stay."),
     key("projects.*.trust_level", OneOf(&["trusted", "untrusted"]), "", "Whether that folder's own config takes effect.").not_in_projects(),
 

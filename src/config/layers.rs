@@ -83,6 +83,36 @@ pub fn load(home: &Path, cwd: &Path, overrides: &Overrides) -> Result<Config, Co
     Ok(config)
 }
 
+impl Config {
+    /// The same settings with these keys set on top, as flags are. `by` says who set them.
+    ///
+    /// # Errors
+    /// When a value is none that the key may have.
+    pub fn changed(
+        &self,
+        changes: &[(&'static str, Value)],
+        by: &str,
+    ) -> Result<Config, ConfigError> {
+        let mut overrides = Overrides::default();
+        for (key, value) in changes {
+            overrides.set(key, value.clone(), by);
+        }
+        let mut values = self.values.clone();
+        add_flags(
+            &mut values,
+            &overrides.layers()?,
+            Path::new(""),
+            &mut Vec::new(),
+        )?;
+        let mut config = config(&values);
+        config.writable_roots = self.writable_roots.clone();
+        config.projects = self.projects.clone();
+        config.profile = self.profile.clone();
+        config.warnings = self.warnings.clone();
+        Ok(config)
+    }
+}
+
 /// The tree of a file, if there is one.
 fn tree(path: &Path) -> Result<Option<Node>, ConfigError> {
     let text = file::read(path)?;
@@ -280,6 +310,7 @@ fn config(values: &Values) -> Config {
         projects: BTreeMap::new(),
         profile: None,
         warnings: Vec::new(),
+        values: values.clone(),
     }
 }
 

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use values::Values;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +155,36 @@ pub struct Config {
     pub profile: Option<String>,
     /// Sentences about keys that had no effect, each with file, line and the nearest key.
     pub warnings: Vec<String>,
+    /// The checked values that all of this was made from.
+    values: Values,
+}
+
+/// A key with the value in force, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its dotted path.
+    pub key: String,
+    /// The value as TOML; `None`: not set. One that may be a secret is not shown.
+    pub value: Option<String>,
+    /// Who set it.
+    pub source: Source,
+}
+
+impl Config {
+    /// Every setting that the program acts on, in the order of the table of keys.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = self.values.rows();
+        // `--add-dir` adds to a list that the layers know without it.
+        let roots = rows
+            .iter_mut()
+            .find(|r| r.key == "sandbox_workspace_write.writable_roots");
+        if let Some(row) = roots {
+            let list = self.writable_roots.iter().map(|p| p.display().to_string());
+            row.value = Some(format!("{:?}", list.collect::<Vec<_>>()));
+            row.source = self.writable_roots.source.clone();
+        }
+        rows
+    }
 }
 
 /// Sampling values; what is `None` is not sent.

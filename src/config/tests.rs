@@ -410,3 +410,39 @@ fn a_pipe_or_a_folder_in_place_of_the_file_is_an_error_not_a_wait() {
     fs::create_dir(w.home.join("config.toml")).unwrap();
     assert!(w.error(&Overrides::default()).ends_with("it is not a file"));
 }
+
+#[test]
+fn every_setting_is_listed_with_its_source_and_no_secret() {
+    let w = world().user(
+        "model = \"a\"\n[model_providers.x]\nbase_url = \"http://me:pass@h/v1\"\n\
+         experimental_bearer_token = \"tok-1\"\nextra_body = { a = { b = 1 } }\n\
+         [model_providers.x.http_headers]\nAuthorization = \"tok-2\"\n[model_harness]\n\"m:1\" = \"pi\"\n",
+    );
+    let c = w.sets(&["max_steps=7"]);
+    let row = |c: &Config, key: &str| c.rows().into_iter().find(|r| r.key == key).unwrap();
+    assert_eq!(row(&c, "model").value.as_deref(), Some("\"a\""));
+    assert!(matches!(row(&c, "model").source, Source::User(_)));
+    assert_eq!(row(&c, "max_steps").value.as_deref(), Some("7"));
+    assert_eq!(row(&c, "max_steps").source.to_string(), "-c max_steps");
+    assert_eq!(row(&c, "harness").value, None);
+    assert_eq!(
+        row(&c, "model_harness.\"m:1\"").value.as_deref(),
+        Some("\"pi\"")
+    );
+    assert_eq!(row(&c, "approval_policy").source, Source::Default);
+    let text = format!("{:?}", c.rows());
+    assert!(!text.contains("tok-") && !text.contains("pass@"), "{text}");
+    assert!(text.contains("model_providers.x.extra_body.a.b"), "{text}");
+
+    let d = c
+        .changed(&[("model", "b".into()), ("oss", false.into())], "/model")
+        .unwrap();
+    assert_eq!(d.model.value.as_deref(), Some("b"));
+    assert_eq!(d.model.source, Source::Flag("/model".into()));
+    assert_eq!(row(&d, "model").value.as_deref(), Some("\"b\""));
+    assert_eq!(*d.max_steps, Some(7));
+    assert!(
+        c.changed(&[("sandbox_mode", "x".into())], "/model")
+            .is_err()
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::file::{Data, Node};
 use super::keys::{self, Key, Kind, Place};
-use super::{ConfigError, Setting, Source};
+use super::{ConfigError, Row, Setting, Source};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -19,7 +19,7 @@ pub(super) struct Layer<'a> {
 }
 
 /// A value of one layer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Entry {
     value: Value,
     source: Source,
@@ -29,10 +29,30 @@ struct Entry {
 }
 
 /// Leaf values by path. A later layer replaces leaf by leaf, so that tables merge key by key.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Values {
     entries: BTreeMap<Vec<String>, Entry>,
     layers: usize,
+}
+
+impl Entry {
+    /// The value for people: one that may be a secret is only said to be there.
+    fn shown(&self, key: &Key) -> String {
+        match &self.value {
+            value
+                if key.secret
+                    || value
+                        .as_str()
+                        .is_some_and(|s| s.contains("://") && s.contains('@')) =>
+            {
+                "(set, not shown)".into()
+            }
+            Value::String(text) if key.kind == Kind::Path => {
+                format!("{:?}", absolute(&self.base, text).display().to_string())
+            }
+            value => value.to_string(),
+        }
+    }
 }
 
 impl Values {
@@ -236,6 +256,36 @@ impl Values {
             value: table,
             source: top.map_or(Source::Default, |e| e.source.clone()),
         }
+    }
+
+    /// Every key that the program acts on, in the order of the table, with what stands under it:
+    /// a row a value, and one for a key with a fixed path that nobody set.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for key in keys::KEYS.iter().filter(|k| k.acts) {
+            let pattern: Vec<&str> = key.path.split('.').collect();
+            let is_of = |path: &[String]| {
+                let long = path.len() > pattern.len() && key.kind == Kind::Tree;
+                (path.len() == pattern.len() || long)
+                    && pattern.iter().zip(path).all(|(p, s)| *p == "*" || p == s)
+                    // The one with its own name, not the one with a star.
+                    && (!key.path.contains('*') || keys::by_path(&path.join(".")).is_none())
+            };
+            let mut found = self.entries.iter().filter(|(p, _)| is_of(p)).peekable();
+            if found.peek().is_none() && !key.path.contains('*') {
+                rows.push(Row {
+                    key: key.path.to_owned(),
+                    value: None,
+                    source: Source::Default,
+                });
+            }
+            rows.extend(found.map(|(path, entry)| Row {
+                key: shown(path),
+                value: Some(entry.shown(key)),
+                source: entry.source.clone(),
+            }));
+        }
+        rows
     }
 
     /// The names directly below a top-level table, such as the ids of `model_providers`.

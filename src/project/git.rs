@@ -1,9 +1,11 @@
-//! Facts about the git work tree, read from its files. Git itself need not be installed, and a
-//! repository's own settings can make it start other programs; so it is run for nothing but to
-//! take objects out of its store ([`objects`]).
+//! Facts about the git work tree, read from its files. Git itself is not run for them: it need not
+//! be installed, and a repository's own settings can make it start other programs. [`changes`] and
+//! [`objects`] run it, with those settings taken away.
 
+pub mod changes;
 pub mod index;
 pub mod objects;
+mod process;
 
 use super::read_text;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! it is data from outside: read within bounds, never run. Beside it, what a session changed in the
 //! folder, and the way back.
 
-pub mod changes;
+pub mod compare;
 pub mod git;
 pub mod instructions;
 pub mod tree;

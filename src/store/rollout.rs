@@ -17,6 +17,8 @@ use std::time::SystemTime;
 const MAX_LINE: usize = 32 << 20;
 /// The most bytes of a file that are read.
 const MAX_FILE: u64 = 1 << 30;
+/// The most bytes that [`pick`] reads at each end of a file.
+const MOST_PICKED: u64 = 8 << 20;
 /// The most session files that are looked at.
 const MAX_SESSIONS: usize = 100_000;
 /// The first record stands within so many lines; before it may stand what others wrote.
@@ -156,6 +158,52 @@ pub fn read(path: &Path) -> Result<(Vec<Value>, Vec<String>), StoreError> {
         ));
     }
     Ok((records, warnings))
+}
+
+/// The records that `wanted` picks by their type and line, in their order; no other is parsed. Lines
+/// that are no records are passed over. Of a file above [`MOST_PICKED`] only so much is read at both
+/// ends.
+pub fn pick(
+    path: &Path,
+    mut wanted: impl FnMut(&str, &[u8]) -> bool,
+) -> Result<Vec<Value>, StoreError> {
+    let failed = |e: io::Error| StoreError::read(path, &e);
+    let mut file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut records = Vec::new();
+    let mut read = |file: &File| -> io::Result<()> {
+        let mut reader = BufReader::with_capacity(1 << 16, file.take(MOST_PICKED));
+        while let Some(line) = next_line(&mut reader)? {
+            let Some(line) = line else { continue };
+            let known = kind_of(&line);
+            if known.is_some_and(|kind| !wanted(kind, &line)) {
+                continue;
+            }
+            let Ok(value) = serde_json::from_slice::<Value>(&line) else {
+                continue;
+            };
+            let other = value["type"].as_str().filter(|_| known.is_none());
+            if is_record(&value) && other.is_none_or(|kind| wanted(kind, &line)) {
+                records.push(value);
+            }
+        }
+        Ok(())
+    };
+    read(&file).map_err(failed)?;
+    if length > MOST_PICKED {
+        let rest = (length - MOST_PICKED).min(MOST_PICKED);
+        file.seek(SeekFrom::Start(length - rest)).map_err(failed)?;
+        read(&file).map_err(failed)?;
+    }
+    Ok(records)
+}
+
+/// The type of a line that was written here, from where it stands in it.
+fn kind_of(line: &[u8]) -> Option<&str> {
+    const TIME: usize = "{\"timestamp\":\"YYYY-MM-DDThh:mm:ss.mmmZ".len();
+    let rest = line.get(TIME..)?.strip_prefix(b"\",\"type\":\"")?;
+    let end = rest.iter().take(64).position(|b| *b == b'"')?;
+    std::str::from_utf8(rest.get(..end)?).ok()
 }
 
 fn is_record(value: &Value) -> bool {
@@ -415,6 +463,24 @@ mod tests {
             error.to_string().ends_with("make room on the disk"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn records_are_picked_without_reading_the_others() {
+        let (_dir, home) = home();
+        let path = session(&home, "aa", 1, Path::new("/w"));
+        let mut writer = Writer::append_to(&path).unwrap();
+        writer
+            .append(&[record("a", json!(1)), record("b", json!("x"))])
+            .unwrap();
+        let foreign = json!({"type": "a", "payload": 2, "timestamp": "x"});
+        writer.append(&[foreign, json!({"no": "record"})]).unwrap();
+        let picked = pick(&path, |kind, _| kind == "a").unwrap();
+        let found: Vec<&Value> = picked.iter().map(|r| &r["payload"]).collect();
+        assert_eq!(found, [&json!(1), &json!(2)]);
+        let with_x = pick(&path, |_, line| line.windows(3).any(|w| w == b"\"x\"")).unwrap();
+        assert_eq!(with_x.len(), 2);
+        assert!(pick(&home.path().join("none"), |_, _| true).is_err());
     }
 
     #[test]

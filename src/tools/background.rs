@@ -311,6 +311,19 @@ impl Workbench {
             .collect()
     }
 
+    /// Ends a background command because the person wants it; the model learns of its end.
+    ///
+    /// # Errors
+    /// When no command of that number runs.
+    pub fn stop_job(&mut self, id: u32) -> Result<(), ToolError> {
+        self.jobs.poll();
+        let entry = self.jobs.get(id, true)?;
+        if entry.end.is_none() {
+            entry.end = Some(entry.process.stop());
+        }
+        Ok(())
+    }
+
     /// Ends all background commands with everything that they started.
     pub fn stop_all(&mut self) {
         for (_, mut entry) in std::mem::take(&mut self.jobs.table) {

@@ -150,6 +150,17 @@ impl Workbench {
         &self.setup.sandbox
     }
 
+    /// Another fence around commands and file tools from now on. Commands that run keep theirs.
+    pub fn set_fence(&mut self, sandbox: Sandbox, gate: Gate) {
+        self.setup.sandbox = sandbox;
+        self.setup.gate = gate;
+    }
+
+    /// Another environment for the commands from now on.
+    pub fn set_environment(&mut self, environment: Vec<(OsString, OsString)>) {
+        self.setup.environment = environment;
+    }
+
     /// The folder for whole outputs and long inputs.
     pub fn outputs(&self) -> &Path {
         &self.setup.outputs

@@ -572,6 +572,22 @@ impl Run {
         .finish()
     }
 
+    /// The same with bytes on standard input.
+    pub fn again_piped(self, subcommand: &[&str], bytes: &str) -> Run {
+        Running::spawn(
+            self.home,
+            self.server,
+            &[],
+            subcommand,
+            &[],
+            None,
+            Input::Bytes(bytes.as_bytes().to_vec()),
+            &[],
+            Duration::from_secs(60),
+        )
+        .finish()
+    }
+
     /// The one session file.
     pub fn session_file(&self) -> PathBuf {
         let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! How a conversation is read back from the lines of its file.
 
-use super::{Memory, TurnContext};
+use super::{Memory, TITLE, TurnContext, title};
 use crate::agent::transcript::{Elision, Mark, Transcript};
 use crate::harnesses::Start;
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult, join_text};
@@ -22,6 +22,8 @@ pub struct Restored {
     pub memory: Memory,
     /// The number of the next reply.
     pub next_reply: u64,
+    /// The name that the user gave it last.
+    pub title: Option<String>,
     /// Items that were added to pair what an abrupt end left open; not on disk yet.
     pub added: Vec<Item>,
 }
@@ -40,6 +42,7 @@ pub fn restore(lines: &[Value]) -> Restored {
         close(&mut open, &mut out);
         match kind {
             "event_msg" if payload["type"] == "task_started" => out.transcript.begin_turn(),
+            "event_msg" if payload["type"] == TITLE => out.title = title(payload),
             "compacted" => {
                 out.transcript = Transcript::default();
                 for item in payload["replacement_history"]
@@ -144,7 +147,8 @@ fn read_item(p: &Value, open: &mut Option<(u64, Assistant)>, out: &mut Restored)
         .push(item, Mark::deserialize(&p["mark"]).unwrap_or_default());
 }
 
-fn parts(list: &Value) -> Vec<Part> {
+/// The content of a message.
+pub fn parts(list: &Value) -> Vec<Part> {
     let one = |v: &Value| match v["image_url"].as_str() {
         Some(url) => {
             let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;

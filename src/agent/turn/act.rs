@@ -164,7 +164,7 @@ impl Session {
                 return Outcome::Skipped(why);
             }
         }
-        if let Some(reason) = self.refused_by_planning(action) {
+        if let Some(reason) = self.refused_by_mode(action) {
             let outcome = Outcome::Refused { reason };
             self.calls.record(action, &outcome);
             self.report(action, &outcome, front);

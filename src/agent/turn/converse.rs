@@ -11,6 +11,9 @@ use crate::tools::action::{Action, Outcome, ToolError};
 /// What a model is told that wants to change something while it plans.
 const PLANNING: &str = "Nothing may be changed while you plan. Look around with tools and commands that only read, then present the plan.";
 
+/// The same in a turn that only looks.
+const READ_ONLY: &str = "Nothing may be changed in this review. Look around with tools and commands that only read, then answer.";
+
 impl Session {
     /// Answers an action that is about the conversation; `None` for one that a tool does.
     pub(super) fn converse(
@@ -69,9 +72,21 @@ impl Session {
         }
     }
 
-    /// Why an action may not be done while the model plans.
-    pub(super) fn refused_by_planning(&self, action: &Action) -> Option<String> {
-        (self.state.planning && may_change(action)).then(|| PLANNING.into())
+    /// Why an action may not be done while the model plans, or only looks.
+    pub(super) fn refused_by_mode(&self, action: &Action) -> Option<String> {
+        let why = match (self.read_only, self.state.planning) {
+            (true, _) => READ_ONLY,
+            (false, true) => PLANNING,
+            (false, false) => return None,
+        };
+        let leaves =
+            matches!(action, Action::Shell(shell) if self.read_only && shell.escalate.is_some());
+        (leaves || may_change(action)).then(|| why.into())
+    }
+
+    /// True while nothing may be changed until the person agreed to a plan.
+    pub fn is_planning(&self) -> bool {
+        self.state.planning
     }
 
     /// Begins or ends the planning mode because the person wants it; the model is told.

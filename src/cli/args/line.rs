@@ -1,7 +1,8 @@
 //! Reading a command line word by word.
 
 use super::table::{self, FLAGS, Flag, SUBCOMMANDS, Subcommand, Take, Verb};
-use super::{Command, Invocation, Options, Prompt, Session, Undoing};
+use super::{Command, Invocation, Options, Prompt, Review, Session, Undoing};
+use crate::agent::review::Target;
 use crate::cli::undo::MOST_TURNS;
 use crate::words::nearest;
 use lexopt::{Arg, Parser};
@@ -262,15 +263,22 @@ impl Line {
                 false => Ok(Command::Sandbox(own)),
             };
         }
-        let resumes = matches!(verb, Verb::Resume | Verb::ExecResume);
+        let resumes = table::RESUMES.contains(&verb);
         let most = match verb {
             Verb::HarnessList | Verb::HarnessBench | Verb::Models | Verb::Doctor => 0,
-            Verb::Resume | Verb::ExecResume if !self.options.last => 2,
+            _ if resumes && !self.options.last => 2,
+            Verb::Review | Verb::ExecReview if !self.reviewed()?.is_empty() => 0,
             Verb::Help => usize::MAX,
             _ => 1,
         };
         if own.len() > most {
             return Err(match most {
+                0 if matches!(verb, Verb::Review | Verb::ExecReview) => {
+                    format!(
+                        "{} says what to review already; leave out the prompt",
+                        self.reviewed()?
+                    )
+                }
                 0 => format!("`{}` takes nothing but flags", Subcommand::of(verb).call()),
                 _ if verb == Verb::HarnessShow => "one harness at a time".into(),
                 _ => format!(
@@ -287,13 +295,21 @@ impl Line {
         Ok(match verb {
             Verb::Run => Command::Run(prompt(own)?),
             Verb::Exec => Command::Exec(prompt(own)?),
-            Verb::ExecResume if session == Session::Unnamed => {
-                return Err("exec resume needs the id of a session, or --last".into());
+            Verb::ExecResume | Verb::ExecFork if session == Session::Unnamed => {
+                return Err(format!(
+                    "{} needs the id of a session, or --last",
+                    Subcommand::of(verb).words.join(" ")
+                ));
             }
-            Verb::Resume | Verb::ExecResume => Command::Resume {
-                exec: verb == Verb::ExecResume,
+            Verb::Resume | Verb::ExecResume | Verb::Fork | Verb::ExecFork => Command::Resume {
+                exec: matches!(verb, Verb::ExecResume | Verb::ExecFork),
+                fork: matches!(verb, Verb::Fork | Verb::ExecFork),
                 session,
                 prompt: prompt(own)?,
+            },
+            Verb::Review | Verb::ExecReview => Command::Review {
+                exec: verb == Verb::ExecReview,
+                what: self.review(prompt(own)?),
             },
             Verb::HarnessList => Command::HarnessList,
             Verb::HarnessShow => match own.pop() {
@@ -310,6 +326,41 @@ impl Line {
             Verb::Undo => Command::Undo(self.undoing(own.pop())?),
             Verb::Help | Verb::Sandbox => Command::Help(help_topic(&own)?),
         })
+    }
+}
+
+impl Line {
+    /// The flag that says which change to review; empty: none does.
+    fn reviewed(&self) -> Result<String, String> {
+        let o = &self.options;
+        let flags = [
+            o.uncommitted.then_some("--uncommitted"),
+            o.base.as_ref().map(|_| "--base"),
+            o.commit.as_ref().map(|_| "--commit"),
+        ];
+        let given: Vec<&str> = flags.into_iter().flatten().collect();
+        if let [first, second, ..] = given[..] {
+            return Err(format!("{first} and {second} are two reviews; give one"));
+        }
+        if o.title.is_some() && o.commit.is_none() {
+            return Err("--title is the subject of a commit; name it with --commit".into());
+        }
+        Ok(given.concat())
+    }
+
+    /// What to review; [`Line::reviewed`] has checked that it is one thing.
+    fn review(&mut self, prompt: Prompt) -> Review {
+        let o = &mut self.options;
+        if let Some(base) = o.base.take() {
+            Review::Change(Target::Base(base))
+        } else if let Some(id) = o.commit.take() {
+            let title = o.title.take();
+            Review::Change(Target::Commit { id, title })
+        } else if o.uncommitted {
+            Review::Change(Target::Uncommitted)
+        } else {
+            Review::Words(prompt)
+        }
     }
 }
 

@@ -17,8 +17,16 @@ pub enum Verb {
     Exec,
     /// `exec resume`
     ExecResume,
+    /// `exec fork`
+    ExecFork,
+    /// `exec review`
+    ExecReview,
     /// `resume`
     Resume,
+    /// `fork`
+    Fork,
+    /// `review`
+    Review,
     /// `harness list`
     HarnessList,
     /// `harness show`
@@ -73,9 +81,29 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter exec resume --last \"now add a test\""],
     },
     Subcommand {
-        verb: Verb::Resume, words: &["resume"], alias: None, usage: "[ID | --last] [PROMPT]",
-        doc: "Go on with a session",
+        verb: Verb::ExecFork, words: &["exec", "fork"], alias: None, usage: "[ID | --last] [PROMPT | -]",
+        doc: "Go on with a copy of a session, without questions",
+        examples: &["interpreter exec fork --last \"try it in another way\""],
+    },
+    Subcommand {
+        verb: Verb::ExecReview, words: &["exec", "review"], alias: None, usage: "[PROMPT | -]",
+        doc: "Review a change, or what the prompt says",
+        examples: &["interpreter exec review --uncommitted --json", "interpreter exec review --base main"],
+    },
+    Subcommand {
+        verb: Verb::Resume, words: &["resume"], alias: None, usage: "[ID | NAME | --last] [PROMPT]",
+        doc: "Go on with a session; alone, it lists them to choose from",
         examples: &["interpreter resume --last", "interpreter resume 0199a2b3 \"now add a test\""],
+    },
+    Subcommand {
+        verb: Verb::Fork, words: &["fork"], alias: None, usage: "[ID | NAME | --last] [PROMPT]",
+        doc: "Go on with a copy of a session",
+        examples: &["interpreter fork --last"],
+    },
+    Subcommand {
+        verb: Verb::Review, words: &["review"], alias: None, usage: "[PROMPT | -]",
+        doc: "Review a change; nothing is changed by it",
+        examples: &["interpreter review --uncommitted", "interpreter review --commit HEAD"],
     },
     Subcommand {
         verb: Verb::HarnessList, words: &["harness", "list"], alias: None, usage: "",
@@ -161,7 +189,11 @@ const EVERY: &[Verb] = &[
     Run,
     Exec,
     ExecResume,
+    ExecFork,
+    ExecReview,
     Resume,
+    Fork,
+    Review,
     HarnessList,
     HarnessShow,
     HarnessBench,
@@ -174,7 +206,11 @@ const EVERY_AND_HELP: &[Verb] = &[
     Run,
     Exec,
     ExecResume,
+    ExecFork,
+    ExecReview,
     Resume,
+    Fork,
+    Review,
     HarnessList,
     HarnessShow,
     HarnessBench,
@@ -184,35 +220,65 @@ const EVERY_AND_HELP: &[Verb] = &[
     Sandbox,
     Help,
 ];
-const TASKS: &[Verb] = &[Run, Exec, ExecResume, Resume];
-const EXECS: &[Verb] = &[Exec, ExecResume];
-const RESUMES: &[Verb] = &[ExecResume, Resume];
+const TASKS: &[Verb] = &[
+    Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review,
+];
+const TALKS: &[Verb] = &[Run, Exec, ExecResume, ExecFork, Resume, Fork];
+const EXECS: &[Verb] = &[Exec, ExecResume, ExecFork, ExecReview];
+/// Those that go on with a stored session.
+pub const RESUMES: &[Verb] = &[ExecResume, ExecFork, Resume, Fork];
+const REVIEWS: &[Verb] = &[ExecReview, Review];
 const MODELS: &[Verb] = &[
     Run,
     Exec,
     ExecResume,
+    ExecFork,
+    ExecReview,
     Resume,
+    Fork,
+    Review,
     HarnessList,
     HarnessShow,
     HarnessBench,
     Models,
     Doctor,
 ];
-const FENCED: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor, Sandbox];
+const FENCED: &[Verb] = &[
+    Run, Exec, ExecResume, ExecFork, Resume, Fork, Doctor, Sandbox,
+];
 const SHAPED: &[Verb] = &[
     Run,
     Exec,
     ExecResume,
+    ExecFork,
+    ExecReview,
     Resume,
+    Fork,
+    Review,
     HarnessShow,
     HarnessBench,
     Doctor,
 ];
-const HARNESSED: &[Verb] = &[Run, Exec, ExecResume, Resume, HarnessBench, Doctor];
-const ASKING: &[Verb] = &[Run, Exec, ExecResume, Resume, Doctor];
+const HARNESSED: &[Verb] = &[
+    Run,
+    Exec,
+    ExecResume,
+    ExecFork,
+    ExecReview,
+    Resume,
+    Fork,
+    Review,
+    HarnessBench,
+    Doctor,
+];
+const ASKING: &[Verb] = &[
+    Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review, Doctor,
+];
 const JSON: &[Verb] = &[
     Exec,
     ExecResume,
+    ExecFork,
+    ExecReview,
     HarnessList,
     HarnessShow,
     HarnessBench,
@@ -229,8 +295,16 @@ const MOST_RUNS: u32 = 1000;
 pub const FLAGS: &[Flag] = &[
     Flag { long: &["last"], short: None, value: "", doc: "The latest session of this folder", on: RESUMES,
         take: Take::Switch(|o| o.last = true) },
-    Flag { long: &["all"], short: None, value: "", doc: "With --last: the latest of any folder", on: RESUMES,
+    Flag { long: &["all"], short: None, value: "", doc: "Sessions of every folder", on: RESUMES,
         take: Take::Switch(|o| o.all = true) },
+    Flag { long: &["uncommitted"], short: None, value: "", doc: "What is not committed, new files included", on: REVIEWS,
+        take: Take::Switch(|o| o.uncommitted = true) },
+    Flag { long: &["base"], short: None, value: "BRANCH", doc: "What changed since this work left it", on: REVIEWS,
+        take: Take::Value(|o, v| { o.base = Some(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["commit"], short: None, value: "SHA", doc: "What one commit changed", on: REVIEWS,
+        take: Take::Value(|o, v| { o.commit = Some(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["title"], short: None, value: "TEXT", doc: "With --commit: its subject", on: REVIEWS,
+        take: Take::Value(|o, v| { o.title = Some(utf8(v)?.to_owned()); Ok(()) }) },
     Flag { long: &["model"], short: Some('m'), value: "MODEL", doc: "The model; else the loaded or only one", on: MODELS,
         take: Take::Key("model") },
     Flag { long: &["oss"], short: None, value: "", doc: "Use a local server, whichever answers", on: MODELS,
@@ -286,7 +360,7 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.overrides.add_dirs.push(v.into()); Ok(()) }) },
     Flag { long: &["skip-git-repo-check"], short: None, value: "", doc: "Run outside of a git repository", on: TASKS,
         take: Take::Switch(|o| o.skip_git_repo_check = true) },
-    Flag { long: &["image"], short: Some('i'), value: "FILE", doc: "Show the model pictures; after the prompt", on: TASKS,
+    Flag { long: &["image"], short: Some('i'), value: "FILE", doc: "Show the model pictures; after the prompt", on: TALKS,
         take: Take::Images },
     Flag { long: &["max-steps"], short: None, value: "N", doc: "Stop after N replies with tool calls", on: TASKS,
         take: Take::Key("max_steps") },

@@ -20,7 +20,7 @@ fn task(words: &str) -> Prompt {
 
 #[test]
 fn what_each_line_asks_for() {
-    let cases: [(&str, Command); 26] = [
+    let cases: [(&str, Command); 32] = [
         ("", Command::Run(Prompt::Absent)),
         ("fix", Command::Run(task("fix"))),
         ("-", Command::Run(Prompt::Stdin)),
@@ -33,6 +33,7 @@ fn what_each_line_asks_for() {
             "exec resume abc",
             Command::Resume {
                 exec: true,
+                fork: false,
                 session: Session::Id("abc".into()),
                 prompt: Prompt::Absent,
             },
@@ -41,6 +42,7 @@ fn what_each_line_asks_for() {
             "exec resume abc -",
             Command::Resume {
                 exec: true,
+                fork: false,
                 session: Session::Id("abc".into()),
                 prompt: Prompt::Stdin,
             },
@@ -49,6 +51,7 @@ fn what_each_line_asks_for() {
             "e resume --last go",
             Command::Resume {
                 exec: true,
+                fork: false,
                 session: Session::Last,
                 prompt: task("go"),
             },
@@ -57,6 +60,7 @@ fn what_each_line_asks_for() {
             "resume go --last",
             Command::Resume {
                 exec: false,
+                fork: false,
                 session: Session::Last,
                 prompt: task("go"),
             },
@@ -65,6 +69,7 @@ fn what_each_line_asks_for() {
             "resume abc go",
             Command::Resume {
                 exec: false,
+                fork: false,
                 session: Session::Id("abc".into()),
                 prompt: task("go"),
             },
@@ -73,8 +78,58 @@ fn what_each_line_asks_for() {
             "resume",
             Command::Resume {
                 exec: false,
+                fork: false,
                 session: Session::Unnamed,
                 prompt: Prompt::Absent,
+            },
+        ),
+        (
+            "fork --last",
+            Command::Resume {
+                exec: false,
+                fork: true,
+                session: Session::Last,
+                prompt: Prompt::Absent,
+            },
+        ),
+        (
+            "exec fork abc go",
+            Command::Resume {
+                exec: true,
+                fork: true,
+                session: Session::Id("abc".into()),
+                prompt: task("go"),
+            },
+        ),
+        (
+            "exec review --uncommitted --json",
+            Command::Review {
+                exec: true,
+                what: Review::Change(Target::Uncommitted),
+            },
+        ),
+        (
+            "review --base main",
+            Command::Review {
+                exec: false,
+                what: Review::Change(Target::Base("main".into())),
+            },
+        ),
+        (
+            "e review --commit abc --title T",
+            Command::Review {
+                exec: true,
+                what: Review::Change(Target::Commit {
+                    id: "abc".into(),
+                    title: Some("T".into()),
+                }),
+            },
+        ),
+        (
+            "exec review -",
+            Command::Review {
+                exec: true,
+                what: Review::Words(Prompt::Stdin),
             },
         ),
         ("harness", Command::HarnessList),
@@ -162,6 +217,7 @@ fn the_command_line_of_the_sdk() {
         command,
         Command::Resume {
             exec: true,
+            fork: false,
             session,
             prompt: Prompt::Absent
         }
@@ -396,4 +452,22 @@ fn words_that_are_not_utf8_are_an_error_or_a_path() {
     assert!(text.contains("is not UTF-8"), "{text}");
     let line = [OsString::from("-C"), bad.clone()];
     assert_eq!(parse(line).unwrap().options.cd, Some(bad.into()));
+}
+
+#[test]
+fn a_review_is_of_one_thing() {
+    for (line, word) in [
+        (
+            "exec review --uncommitted --base main",
+            "--uncommitted and --base",
+        ),
+        ("review --commit a look", "--commit says what to review"),
+        ("review --title T", "name it with --commit"),
+        ("review a b", "one word too many"),
+        ("exec --uncommitted", "belongs to: interpreter exec review"),
+        ("exec fork", "exec fork needs the id"),
+    ] {
+        let why = error(&words(line));
+        assert!(why.contains(word), "{line}: {why}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::session::Setup;
 use crate::agent::doctor::{self, Case, Finding, Grade, Listener};
+use crate::cancel::Cancel;
 use crate::cli::args::Options;
 use crate::cli::render::Theme;
 use crate::cli::render::sanitize::one_line;
@@ -30,13 +31,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
             held.map(|()| setup).map_err(|why| ("offline", why))
         });
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
-    let mut report = Report {
-        theme: Theme::new(options.color, &io::stdout()),
-        status: Status::on(&io::stderr()),
-        json: options.json,
-        findings: Vec::new(),
-        lost: None,
-    };
+    let mut report = Report::new(options);
     match setup {
         Err((check, why)) => report.found(&Finding::fail(check, why)),
         Ok(setup) => {
@@ -79,6 +74,25 @@ struct Report {
     findings: Vec<Finding>,
     /// Standard output could not be written.
     lost: Option<Failure>,
+}
+
+impl Report {
+    fn new(options: &Options) -> Self {
+        Report {
+            theme: Theme::new(options.color, &io::stdout()),
+            status: Status::on(&io::stderr()),
+            json: options.json,
+            findings: Vec::new(),
+            lost: None,
+        }
+    }
+}
+
+/// Prints the findings about these settings, for a session that goes on.
+pub fn look(case: &Case, options: &Options, cancel: &Cancel) {
+    let mut report = Report::new(options);
+    doctor::examine(case, cancel, &mut report);
+    report.status.clear(&mut io::stderr());
 }
 
 impl Listener for Report {

@@ -1,9 +1,13 @@
 //! One task from the command line or a pipe; in a terminal without `exec`, a whole session.
 
+use super::choose::choose;
 use super::session::Setup;
 use crate::agent::event::{EndReason, Event, Frontend, TurnEnd};
 use crate::agent::input;
+use crate::agent::review::Target;
 use crate::agent::session::Session;
+use crate::agent::stored;
+use crate::cancel::Cancel;
 use crate::cli::args::{self, Options, Prompt};
 use crate::cli::render::Theme;
 use crate::cli::render::human::Human;
@@ -24,13 +28,22 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a schema file.
 const MOST_SCHEMA: u64 = 1 << 20;
 
+/// A stored session to go on with.
+#[derive(Debug, Clone, Copy)]
+pub struct Resume<'a> {
+    /// Which one.
+    pub which: &'a args::Session,
+    /// With a copy of it.
+    pub fork: bool,
+}
+
 /// Runs a task, or a session in a terminal.
 ///
 /// # Errors
 /// One sentence with its exit code.
 pub fn run(
     prompt: &Prompt,
-    resume: Option<&args::Session>,
+    resume: Option<Resume>,
     exec: bool,
     options: &Options,
 ) -> Result<u8, Failure> {
@@ -41,20 +54,22 @@ pub fn run(
     // Settings come first, since the rules of --offline must be there before the thread that reads
     // a pipe. Only then may they fail: a parent that pipes a task in is read, so that it meets no
     // broken pipe.
-    let prepared = prepare(resume, options);
+    let prepared = prepare(resume, options, &signals.cancel);
+    if matches!(prepared, Ok(None)) {
+        // None of the list was wanted.
+        return Ok(exit::OK);
+    }
     let text = if interactive {
         typed(prompt)
     } else {
         task(prompt, &signals)?
     };
-    let (setup, stored) = prepared?;
+    let Some((setup, stored)) = prepared? else {
+        return Ok(exit::OK);
+    };
     let in_git = git::facts(&setup.cwd).is_some();
     if exec && !in_git && !options.skip_git_repo_check {
-        return Err(format!(
-            "{} is not inside a git repository; --skip-git-repo-check allows that",
-            setup.cwd.display()
-        )
-        .into());
+        return Err(no_repository(&setup.cwd).into());
     }
     let schema = options
         .output_schema
@@ -63,18 +78,68 @@ pub fn run(
         .transpose()?;
     let task = Task {
         text,
+        review: None,
         stored,
         schema,
         in_git,
     };
-    let show_reasoning = !*setup.config.hide_agent_reasoning;
-    let theme = Theme::new(options.color, &io::stderr());
     if interactive {
-        return converse(&setup, options, task, &signals, theme, show_reasoning);
+        return converse(setup, options, task, &signals);
     }
+    alone(&setup, options, task, &signals)
+}
+
+/// Reviews a change, or what the words say, in a session of its own.
+///
+/// # Errors
+/// One sentence with its exit code.
+pub fn review(what: &args::Review, exec: bool, options: &Options) -> Result<u8, Failure> {
+    let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
+    let prepared = prepare(None, options, &signals.cancel);
+    let target = match what {
+        args::Review::Change(target) => target.clone(),
+        args::Review::Words(Prompt::Absent) if io::stdin().is_terminal() => {
+            return Err(
+                "say what to review: --uncommitted, --base BRANCH, --commit SHA, or a prompt"
+                    .into(),
+            );
+        }
+        args::Review::Words(prompt) => Target::Words(task(prompt, &signals)?.unwrap_or_default()),
+    };
+    let Some((setup, _)) = prepared? else {
+        return Ok(exit::OK);
+    };
+    let in_git = git::facts(&setup.cwd).is_some();
+    if exec && !in_git && !options.skip_git_repo_check {
+        return Err(no_repository(&setup.cwd).into());
+    }
+    let schema = options
+        .output_schema
+        .as_deref()
+        .map(read_schema)
+        .transpose()?;
+    let task = Task {
+        text: None,
+        review: Some(target),
+        stored: None,
+        schema,
+        in_git: true,
+    };
+    alone(&setup, options, task, &signals)
+}
+
+fn no_repository(cwd: &Path) -> String {
+    format!(
+        "{} is not inside a git repository; --skip-git-repo-check allows that",
+        cwd.display()
+    )
+}
+
+/// One turn without a person.
+fn alone(setup: &Setup, options: &Options, task: Task, signals: &Signals) -> Result<u8, Failure> {
     if options.json {
         let mut front = ExecJson::new(io::stdout());
-        let code = once(&setup, options, task, &signals, &mut front, true)?;
+        let code = once(setup, options, task, signals, &mut front, true)?;
         // The work was done all the same, but whoever reads the lines did not get them.
         return match front.trouble() {
             Some(why) if code == exit::OK => {
@@ -83,28 +148,53 @@ pub fn run(
             _ => Ok(code),
         };
     }
+    let show_reasoning = !*setup.config.hide_agent_reasoning;
+    let theme = Theme::new(options.color, &io::stderr());
     let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None)
         .with_status(Status::on(&io::stderr()));
-    once(&setup, options, task, &signals, &mut front, false)
+    once(setup, options, task, signals, &mut front, false)
 }
 
-/// Settings, the file of the session to go on with, and the rules of `--offline`.
+/// Settings, the file of the session to go on with, and the rules of `--offline`; `None` when the
+/// person was asked for a session and wanted none.
 fn prepare(
-    resume: Option<&args::Session>,
+    resume: Option<Resume>,
     options: &Options,
-) -> Result<(Setup, Option<PathBuf>), String> {
+    cancel: &Cancel,
+) -> Result<Option<(Setup, Option<Begun>)>, String> {
     let mut setup = Setup::load(options)?;
-    let stored = resume
-        .map(|session| setup.stored(session, options.all))
-        .transpose()?;
-    setup.hold_offline(stored.as_deref())?;
-    Ok((setup, stored))
+    let stored = match resume {
+        None => None,
+        Some(resume) => match choose(&setup, resume.which, options.all, cancel)? {
+            None => return Ok(None),
+            // Nothing is written of an ephemeral session, so it needs no copy.
+            Some(path) if resume.fork && !options.ephemeral => {
+                let path = stored::fork(&setup.home, &path)?;
+                Some(Begun { path, copied: true })
+            }
+            Some(path) => Some(Begun {
+                path,
+                copied: false,
+            }),
+        },
+    };
+    setup.hold_offline(stored.as_ref().map(|s| s.path.as_path()))?;
+    Ok(Some((setup, stored)))
+}
+
+/// The session to go on with.
+struct Begun {
+    path: PathBuf,
+    /// It was made just now.
+    copied: bool,
 }
 
 /// What is to be done, and with which session.
 struct Task {
     text: Option<String>,
-    stored: Option<PathBuf>,
+    /// What to review in its place.
+    review: Option<Target>,
+    stored: Option<Begun>,
     schema: Option<serde_json::Value>,
     in_git: bool,
 }
@@ -145,7 +235,7 @@ fn task(prompt: &Prompt, signals: &Signals) -> Result<Option<String>, Failure> {
 fn once(
     setup: &Setup,
     options: &Options,
-    task: Task,
+    mut task: Task,
     signals: &Signals,
     front: &mut dyn Frontend,
     json: bool,
@@ -155,7 +245,12 @@ fn once(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let mut session = opened(setup, options, (task.stored, task.schema), signals, front)?;
+    let mut session = opened(setup, options, &mut task, signals, front)?;
+    if let Some(target) = &task.review {
+        let end = session.review(target, false, front)?;
+        deliver(&session, &end, options, json)?;
+        return Ok(exit::code(&end.reason, signals.is_terminated()));
+    }
     let images = read_images(options, front);
     let (text, _) = session
         .fit_input(task.text.unwrap_or_default())
@@ -167,21 +262,28 @@ fn once(
     Ok(exit::code(&end.reason, signals.is_terminated()))
 }
 
-/// Opens the session; `from`: the file to go on with and the schema of the answer.
+/// Opens the session of a task. A copy that cannot be gone on with is taken away again.
 fn opened(
     setup: &Setup,
     options: &Options,
-    from: (Option<PathBuf>, Option<serde_json::Value>),
+    task: &mut Task,
     signals: &Signals,
     front: &mut dyn Frontend,
 ) -> Result<Session, Failure> {
-    let session = setup.open(options, from.0, from.1, &signals.cancel, front);
-    session.map_err(|message| match signals.cancel.is_cancelled() {
-        true => Failure {
-            message,
-            code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
-        },
-        false => message.into(),
+    let (stored, schema) = (task.stored.take(), task.schema.take());
+    let path = stored.as_ref().map(|s| s.path.clone());
+    let session = setup.open(options, path, schema, &signals.cancel, front);
+    session.map_err(|message| {
+        if let Some(begun) = stored.filter(|s| s.copied) {
+            let _ = std::fs::remove_file(begun.path);
+        }
+        match signals.cancel.is_cancelled() {
+            true => Failure {
+                message,
+                code: exit::code(&EndReason::Interrupted, signals.is_terminated()),
+            },
+            false => message.into(),
+        }
     })
 }
 
@@ -217,28 +319,21 @@ fn deliver(session: &Session, end: &TurnEnd, options: &Options, json: bool) -> R
 
 /// A session in a terminal.
 fn converse(
-    setup: &Setup,
+    setup: Setup,
     options: &Options,
-    task: Task,
+    mut task: Task,
     signals: &Signals,
-    theme: Theme,
-    show_reasoning: bool,
 ) -> Result<u8, Failure> {
+    let show_reasoning = !*setup.config.hide_agent_reasoning;
+    let theme = Theme::new(options.color, &io::stderr());
     let mut front = repl::front(theme, show_reasoning, &signals.cancel);
     if !task.in_git {
         front.event(&Event::Note(
             "not a git repository: changes here cannot be taken back with git".into(),
         ));
     }
-    let session = opened(
-        setup,
-        options,
-        (task.stored, task.schema),
-        signals,
-        &mut front,
-    )?;
+    let session = opened(&setup, options, &mut task, signals, &mut front)?;
     let images = read_images(options, &mut front);
-    let (id, kept) = (session.info().id.clone(), session.info().file.is_some());
     let first = match task.text {
         Some(text) => Some(Input {
             text: session.fit_input(text).map_err(|e| e.to_string())?.0,
@@ -250,11 +345,11 @@ fn converse(
         session,
         front,
         signals,
-        home: &setup.home,
-        keep_history: *setup.config.history,
+        setup: &setup,
+        options,
     };
-    repl.run(first)?;
-    if kept {
+    // The session at the end may be another one than that at the beginning.
+    if let Some(id) = repl.run(first)? {
         let _ = writeln!(io::stderr(), "resume with: interpreter resume {id}");
     }
     Ok(if signals.is_terminated() {

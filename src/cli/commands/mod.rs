@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod bench;
+pub mod choose;
 pub mod doctor;
 pub mod exec;
 pub mod harness;

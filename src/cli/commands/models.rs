@@ -194,6 +194,26 @@ const HEAD: [&str; 9] = [
     "MODEL", "SERVER", "SIZE", "QUANT", "WINDOW", "TOOLS", "FITS", "STATE", "HARNESS",
 ];
 
+/// The models of one provider that write text, what can be used now first: the line above them,
+/// and each with its line.
+pub fn choices(
+    config: &Config,
+    provider: &Provider,
+    models: Vec<ModelInfo>,
+) -> (String, Vec<(ModelInfo, String)>) {
+    let room = local::room();
+    let models = models.into_iter().filter(|m| m.generates);
+    let mut rows: Vec<Row> = models
+        .map(|info| Row::new(config, provider, info, room))
+        .collect();
+    sort(&mut rows);
+    let text = table(&rows);
+    let mut lines = text.lines().map(str::to_owned);
+    let head = lines.next().unwrap_or_default();
+    let infos = rows.into_iter().map(|row| row.info);
+    (head, infos.zip(lines).collect())
+}
+
 fn table(rows: &[Row]) -> String {
     let models = rows.iter().filter(|r| r.info.generates).map(Row::cells);
     let lines: Vec<[String; 9]> = std::iter::once(HEAD.map(String::from))

@@ -5,11 +5,10 @@ use crate::agent::offline;
 use crate::agent::open::{Open, open, recorded_provider};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
-use crate::cli::args::{self, Options};
+use crate::cli::args::Options;
 use crate::config::{self, Config};
 use crate::sandbox::Offline;
 use crate::store::paths::Home;
-use crate::store::rollout;
 use std::path::{Path, PathBuf};
 
 /// Home, settings and folder of a run.
@@ -75,30 +74,6 @@ impl Setup {
         }
     }
 
-    /// The file of the session to go on with.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub fn stored(&self, session: &args::Session, all: bool) -> Result<PathBuf, String> {
-        match session {
-            args::Session::Id(id) => rollout::find(&self.home, id)
-                .map(|s| s.path)
-                .map_err(|e| e.to_string()),
-            args::Session::Last | args::Session::Unnamed => {
-                let folder = (!all).then_some(self.cwd.as_path());
-                rollout::last(&self.home, folder)
-                    .map(|s| s.path)
-                    .ok_or_else(|| match all {
-                        true => "there is no session yet".to_owned(),
-                        false => format!(
-                            "there is no session of {} yet; --all looks in every folder",
-                            self.cwd.display()
-                        ),
-                    })
-            }
-        }
-    }
-
     /// Opens the session, warnings of the config first.
     ///
     /// # Errors
@@ -117,18 +92,25 @@ impl Setup {
             .for_each(|w| front.event(&Event::Warning(w.clone())));
         self.tell_offline(front);
         let ask = Open {
-            cwd: self.cwd.clone(),
-            cwd_named: options.cd.is_some(),
-            resume,
-            ephemeral: options.ephemeral,
-            chat_completions: options.chat_completions,
             schema,
-            debug: options.debug,
-            own_homes: Vec::new(),
+            resume,
+            ..self.ask(options)
         };
         let session =
             open(&self.config, &self.home, &ask, cancel, front).map_err(|e| e.to_string())?;
         session.announce(front);
         Ok(session)
+    }
+
+    /// What the flags ask of every session.
+    pub fn ask(&self, options: &Options) -> Open {
+        Open {
+            cwd: self.cwd.clone(),
+            cwd_named: options.cd.is_some(),
+            ephemeral: options.ephemeral,
+            chat_completions: options.chat_completions,
+            debug: options.debug,
+            ..Open::default()
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sanitize::one_line;
 use super::{Theme, diff};
-use crate::project::changes::{FileDiff, Side};
+use crate::project::compare::{Compared, Side};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const MOST_COUNTED: usize = 1 << 20;
 
 /// The changes of all files; empty when there are none.
-pub fn files(files: &[FileDiff], theme: &Theme) -> String {
+pub fn files(files: &[Compared], theme: &Theme) -> String {
     let mut out = String::new();
     for file in files {
         out.push_str(&head(file, theme));
@@ -22,7 +22,7 @@ pub fn files(files: &[FileDiff], theme: &Theme) -> String {
 }
 
 /// The line of a file: its path, what became of it, and how many lines came and went.
-pub fn head(file: &FileDiff, theme: &Theme) -> String {
+pub fn head(file: &Compared, theme: &Theme) -> String {
     let mut facts = Vec::new();
     match (&file.before, &file.after) {
         (Side::Nothing, _) => facts.push("new".to_owned()),
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_line_a_file_and_what_changed() {
-        let file = |path: &str, before, after| FileDiff {
+        let file = |path: &str, before, after| Compared {
             path: path.into(),
             before,
             after,
@@ -83,7 +83,7 @@ mod tests {
             &[
                 file("a\x1b[2J.txt", text("one\n"), text("two\nthree\n")),
                 file("b.bin", Side::Nothing, Side::File(vec![0, 1, 2])),
-                FileDiff {
+                Compared {
                     modes: Some((0o644, 0o755)),
                     ..file("run.sh", text("x\n"), text("x\n"))
                 },

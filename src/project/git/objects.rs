@@ -1,19 +1,13 @@
 //! What git's object store holds. Only `cat-file` and `ls-tree` are run, which read objects and
-//! start nothing: no hook, filter, pager or transport, and no setting of the user or the system
-//! is read.
+//! start nothing: no hook, filter, pager or transport.
 
+use super::changes::HARMLESS;
+use super::process::Call;
 use crate::cancel::Cancel;
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
 
-/// How long one call may take.
-const TIME: Duration = Duration::from_secs(20);
-/// How often the stop flag is looked at.
-const TICK: Duration = Duration::from_millis(50);
 /// The most bytes of one answer.
 const MOST: u64 = 512 << 20;
 
@@ -94,61 +88,29 @@ pub fn tree(dir: &Path, commit: &str, cancel: &Cancel) -> Option<HashMap<String,
 /// The output of git; `None` when it is not installed, fails, takes too long or is stopped. `lines`
 /// go to its standard input.
 fn run(dir: &Path, args: &[&str], lines: &[&str], cancel: &Cancel) -> Option<Vec<u8>> {
-    let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("GIT_") {
-            command.env_remove(name);
-        }
-    }
-    let mut child = command
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        // What a partial clone has left out is not fetched.
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALLOW_PROTOCOL", "none")
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .arg("--git-dir")
-        .arg(dir)
-        .args(args)
-        .current_dir(dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
-    let mut words = lines.join("\n").into_bytes();
-    words.push(b'\n');
-    // Both pipes are served at once, since either may fill.
-    std::thread::spawn(move || input.write_all(&words));
-    let (done, answer) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = output.take(MOST).read_to_end(&mut bytes);
-        let _ = done.send(read.map(|_| bytes));
-    });
-    let until = Instant::now() + TIME;
-    let bytes = loop {
-        match answer.recv_timeout(TICK) {
-            Ok(Ok(bytes)) => break Some(bytes),
-            Err(mpsc::RecvTimeoutError::Timeout)
-                if !cancel.is_cancelled() && Instant::now() < until => {}
-            _ => break None,
-        }
+    let mut all = vec![OsString::from("--git-dir"), dir.into()];
+    all.extend(args.iter().map(OsString::from));
+    let harmless = HARMLESS.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let call = Call {
+        folder: dir,
+        args: all,
+        settings: &harmless,
+        input: lines
+            .iter()
+            .flat_map(|l| [l.as_bytes(), b"\n"])
+            .flatten()
+            .copied()
+            .collect(),
+        most: MOST,
     };
-    if bytes.is_none() {
-        let _ = child.kill();
-    }
-    let is_good = child.wait().is_ok_and(|status| status.success());
-    bytes.filter(|_| is_good)
+    call.output(cancel).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::process::Command;
 
     #[test]
     fn objects_come_out_and_nothing_of_the_repository_runs() {

@@ -1,6 +1,6 @@
 //! Why something cannot be undone.
 
-use crate::project::changes::FileDiff;
+use crate::project::compare::Compared;
 use crate::store::StoreError;
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ pub enum UndoError {
     /// There is nothing (left).
     Nothing,
     /// Files are not as the turn left them. Each with how the turn left it, and how it is.
-    Changed(Vec<FileDiff>),
+    Changed(Vec<Compared>),
     /// The turn was cut off, so that its changes cannot be told from those of others: these paths.
     Torn(Vec<String>),
     /// The content of this file is gone.

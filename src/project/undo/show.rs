@@ -3,11 +3,11 @@
 use super::manifest::{Change, State};
 use super::objects::Content;
 use super::{Undo, restore, scan};
-use crate::project::changes::{FileDiff, Side};
+use crate::project::compare::{Compared, Side};
 
 impl Undo {
     /// The latest turn whose changes stand, and these as they can be shown.
-    pub fn last_turn(&mut self) -> Option<(usize, Vec<FileDiff>)> {
+    pub fn last_turn(&mut self) -> Option<(usize, Vec<Compared>)> {
         let at = self.journal.last(None)?;
         let turn = self.journal.turns.get(at)?;
         let number = turn.number;
@@ -26,7 +26,7 @@ impl Undo {
     }
 
     /// What all turns changed and the disk still shows, for a folder without git.
-    pub fn since_the_beginning(&mut self) -> Vec<FileDiff> {
+    pub fn since_the_beginning(&mut self) -> Vec<Compared> {
         let mut first: std::collections::BTreeMap<String, Change> = Default::default();
         for change in self.journal.turns.iter().flat_map(|t| &t.changes) {
             first.entry(change.path.clone()).or_insert(change.clone());
@@ -49,7 +49,7 @@ impl Undo {
 type Contents = std::collections::HashMap<Content, Vec<u8>>;
 
 /// A change as it is shown; `None` for one of folders alone.
-fn diff_of(change: &Change, after: Side, contents: &Contents) -> Option<FileDiff> {
+fn diff_of(change: &Change, after: Side, contents: &Contents) -> Option<Compared> {
     let before = side(change.before.as_ref(), contents);
     let is_plain = |side: &Side| matches!(side, Side::Nothing | Side::Folder);
     let mode = |state: &Option<State>| match state {
@@ -57,7 +57,7 @@ fn diff_of(change: &Change, after: Side, contents: &Contents) -> Option<FileDiff
         _ => None,
     };
     let modes = mode(&change.before).zip(mode(&change.after));
-    (!is_plain(&before) || !is_plain(&after)).then(|| FileDiff {
+    (!is_plain(&before) || !is_plain(&after)).then(|| Compared {
         path: change.path.clone(),
         before,
         after,

@@ -5,7 +5,7 @@ use super::journal::{Line, is_below};
 use super::manifest::{Change, State};
 use super::show::side;
 use super::{Undo, restore};
-use crate::project::changes::{FileDiff, Side};
+use crate::project::compare::{Compared, Side};
 use crate::store::rollout::Writer;
 
 /// What an undo or redo did.
@@ -101,7 +101,7 @@ impl Undo {
                 }
                 wanted.push((change.path.clone(), to));
             } else {
-                conflicts.push(FileDiff {
+                conflicts.push(Compared {
                     path: change.path.clone(),
                     before: side(from.as_ref(), &contents),
                     after: Side::now(&path),
@@ -153,7 +153,7 @@ impl Undo {
         let contents = restore::contents(sides.into_iter(), &mut self.objects);
         let full = self.root.join(path);
         if !restore::holds(&full, change.after.as_ref(), &contents) {
-            return Err(UndoError::Changed(vec![FileDiff {
+            return Err(UndoError::Changed(vec![Compared {
                 path: path.to_owned(),
                 before: side(change.after.as_ref(), &contents),
                 after: Side::now(&full),

@@ -60,7 +60,7 @@ impl Side {
 
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileDiff {
+pub struct Compared {
     /// The path as it is shown.
     pub path: String,
     /// What was there.
@@ -74,7 +74,7 @@ pub struct FileDiff {
 /// The changes of a git work tree against its last commit, untracked files included; `None` where
 /// there is no repository, or none that can be read. Nothing of the repository is run: no filter,
 /// no external diff. The second value is how many files are left out.
-pub fn of_work_tree(cwd: &Path, cancel: &Cancel) -> Option<(Vec<FileDiff>, usize)> {
+pub fn work_tree(cwd: &Path, cancel: &Cancel) -> Option<(Vec<Compared>, usize)> {
     let facts = git::facts(cwd)?;
     let (top, dir) = git::folders(cwd)?;
     let tree = match &facts.commit {
@@ -132,7 +132,7 @@ pub fn of_work_tree(cwd: &Path, cancel: &Cancel) -> Option<(Vec<FileDiff>, usize
         };
         let modes = was.and_then(|was| modes(was.mode, &top.join(&path)));
         let is_same = before == after || is_with_other_ends(&before, &after);
-        (!is_same || modes.is_some()).then_some(FileDiff {
+        (!is_same || modes.is_some()).then_some(Compared {
             path,
             before,
             after,
@@ -203,7 +203,7 @@ mod tests {
         write("ignored", "no\n");
         write("ends.txt", "a\r\nb\r\n");
         write(".gitattributes", "* filter=f\n");
-        let (found, left) = of_work_tree(&dir.path().join("sub"), &Cancel::new()).unwrap();
+        let (found, left) = work_tree(&dir.path().join("sub"), &Cancel::new()).unwrap();
         assert_eq!(left, 0);
         let file = |text: &str| Side::File(text.into());
         let found: Vec<_> = found

@@ -5,7 +5,7 @@ use super::render::sanitize::one_line;
 use super::render::{Theme, changes, diff};
 use super::terminal;
 use crate::agent::session::Session;
-use crate::project::changes::FileDiff;
+use crate::project::compare::Compared;
 use crate::project::undo::hunks::Hunks;
 
 /// What a person says to one part.
@@ -20,7 +20,7 @@ enum Say {
 }
 
 /// Asks about each part, and takes back those that are dropped, file by file. Gives what was done.
-pub fn review(session: &mut Session, theme: &Theme) -> String {
+pub fn go_through(session: &mut Session, theme: &Theme) -> String {
     let cancel = session.cancel().clone();
     let Some(undo) = session.undo() else {
         return super::undo::NOTHING_KEPT.into();
@@ -105,12 +105,12 @@ fn read(answer: &str) -> Option<Say> {
 /// The parts of one file: the hunks of a text that was changed, else all of it.
 enum Parts<'a> {
     Hunks(Hunks<'a>, &'a str),
-    Whole(&'a FileDiff),
+    Whole(&'a Compared),
 }
 
 impl<'a> Parts<'a> {
-    fn of(file: &'a FileDiff) -> Self {
-        use crate::project::changes::Side;
+    fn of(file: &'a Compared) -> Self {
+        use crate::project::compare::Side;
         match (&file.before, &file.after) {
             (Side::File(_), Side::File(_)) if file.modes.is_none() => {
                 match (file.before.text(), file.after.text()) {
