@@ -27,3 +27,4 @@ pub mod switch;
 pub mod tokens;
 pub mod transcript;
 pub mod turn;
+mod undo;

@@ -12,6 +12,7 @@ use crate::config::{Config, Marks, Source, environment};
 use crate::harnesses::{self, Clues, Context, Harness, Size};
 use crate::model::provider::{LocalServer, Provider};
 use crate::model::{self, Sampling, WireApi};
+use crate::project::undo::Undo;
 use crate::project::{Instructions, git, instructions, read_whole, tree};
 use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
@@ -138,6 +139,9 @@ pub fn open(
         environment: variables,
         shell: user_shell(),
     });
+    let undo = store
+        .is_some()
+        .then(|| Undo::open(home.undo(&id), &cwd, vec![home.path().to_owned()]));
     // A stored conversation stands in the calls of the harness that it had.
     let had = recorded.as_ref().map(|r| r.harness.as_str());
     let mut session = Session::new(Parts {
@@ -158,6 +162,7 @@ pub fn open(
         may_vary: config.sampling.is_default(),
         effort,
         schema: ask.schema.clone(),
+        undo,
     });
     if had.is_some_and(|id| id != harness.id()) {
         session.go_on_in(harness, front);

@@ -10,11 +10,13 @@ use super::record::{self, Memory, Restored, SandboxRecord, ToolMode, TurnContext
 use super::reports::Reports;
 use super::tokens::{Counter, Size};
 use super::transcript::{Mark, Transcript, item_size};
+use super::undo::Keeper;
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
 use crate::model::provider::{LocalServer, Provider};
 use crate::model::{Assistant, Item, Request, Sampling, Timing, Usage};
 use crate::model::{constrained, local, prompted};
+use crate::project::undo::Undo;
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
@@ -96,6 +98,8 @@ pub struct Session {
     pub(super) title: Option<String>,
     pub(super) schema: Option<Value>,
     pub(super) last_state: Value,
+    /// The way back from what the turns change.
+    pub(super) keeper: Keeper,
 }
 
 /// Everything that a session is made of.
@@ -134,6 +138,8 @@ pub struct Parts {
     pub effort: Option<String>,
     /// A schema for the answer.
     pub schema: Option<Value>,
+    /// What the turns change; `None` for a session that is not kept.
+    pub undo: Option<Undo>,
 }
 
 /// How often things happened.
@@ -234,6 +240,7 @@ impl Session {
             title: restored.title,
             schema: parts.schema,
             last_state: Value::Null,
+            keeper: Keeper::new(parts.undo),
         };
         // The mode belongs to the model that it was found for.
         let same = restored.context.is_some_and(|c| c.model == session.model);

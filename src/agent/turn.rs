@@ -75,7 +75,9 @@ impl Session {
         front.event(&Event::TurnStarted);
         self.record_turn_start();
         let before = self.requests + u64::from(self.summaries);
+        self.begin_undo(&input.text);
         let (reason, answer) = self.work(input, mark, front);
+        self.end_undo(front);
         self.record_state();
         self.tell_repairs(front);
         let end = TurnEnd {
@@ -105,6 +107,9 @@ impl Session {
         let items = self.harness.user(&mut self.state, input);
         self.transcript.begin_turn();
         self.push_marked(items, mark);
+        if self.context.depth == 0 {
+            self.tell_undone();
+        }
         let mut progress = Progress::default();
         loop {
             match self.step(&mut progress, front) {

@@ -64,8 +64,21 @@ pub enum Command {
     Models,
     /// Check that everything works.
     Doctor,
+    /// Take back changes.
+    Undo(Undoing),
     /// Run a command in the sandbox: the program and its arguments.
     Sandbox(Vec<OsString>),
+}
+
+/// What is to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undoing {
+    /// Nothing: show what could be.
+    List,
+    /// So many of the last turns.
+    Last(usize),
+    /// So many undos.
+    Redo(usize),
 }
 
 /// The task as it was given.
@@ -138,6 +151,12 @@ pub struct Options {
     pub output_last_message: Option<PathBuf>,
     /// `--output-schema`.
     pub output_schema: Option<PathBuf>,
+    /// `--list`.
+    pub list: bool,
+    /// `--redo`.
+    pub redo: bool,
+    /// `--file`.
+    pub file: Option<String>,
     /// `--json`.
     pub json: bool,
     /// `--ephemeral`.

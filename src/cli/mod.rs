@@ -4,6 +4,8 @@ pub mod args;
 pub mod commands;
 pub mod exit;
 pub mod help;
+pub mod pager;
+pub mod parts;
 pub mod person;
 pub mod pick;
 pub mod render;
@@ -12,6 +14,7 @@ pub mod signals;
 pub mod slash;
 pub mod stdin;
 pub mod terminal;
+pub mod undo;
 
 use args::{Command, Invocation};
 use std::io::Write;
@@ -78,6 +81,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::HarnessBench => commands::bench::run(options),
         Command::Models => commands::models::run(options),
         Command::Doctor => commands::doctor::run(options),
+        Command::Undo(what) => commands::undo::run(what, options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }
 }

@@ -3,11 +3,12 @@
 use super::args::Options;
 use super::commands::session::Setup;
 use super::person::{AtTerminal, eprintln_safe};
-use super::render::Theme;
 use super::render::human::Human;
 use super::render::status::Status;
+use super::render::{Theme, changes};
 use super::signals::Signals;
 use super::slash::{self, Desk, Done};
+use super::{pager, parts};
 use crate::agent::event::{Event, Frontend};
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
@@ -109,6 +110,15 @@ impl Repl<'_> {
                         match slash::run(line, &mut desk) {
                             Done::Said(text) if text.is_empty() => {}
                             Done::Said(text) => eprintln_safe(&text),
+                            Done::Show(words, files) => {
+                                let theme = self.front.theme();
+                                let shown = format!("{words}{}", changes::files(&files, theme));
+                                pager::show(&shown, &mut io::stderr());
+                            }
+                            Done::Parts => {
+                                let theme = *self.front.theme();
+                                eprintln_safe(&parts::go_through(&mut self.session, &theme));
+                            }
                             Done::Turn(input) => next = Some(input),
                             Done::Leave => return Ok(()),
                         }

@@ -10,16 +10,22 @@ mod work;
 use super::args::Options;
 use super::commands::session::Setup;
 use super::render::sanitize::one_line;
+use super::undo;
 use crate::agent::event::Frontend;
 use crate::agent::session::Session;
 use crate::config::{Config, ConfigError};
 use crate::harnesses::Input;
+use crate::project::compare::Compared;
 use crate::words::nearest;
 
 /// What a command leaves to do.
 pub enum Done {
     /// Print this, if it is anything.
     Said(String),
+    /// Print these words, and then changed files, page by page.
+    Show(String, Vec<Compared>),
+    /// Go through the parts of the last turn's changes.
+    Parts,
     /// Say this to the model.
     Turn(Input),
     /// Leave the session.
@@ -104,6 +110,9 @@ pub const COMMANDS: &[Slash] = &[
     row("compact", "", "replace the conversation by a summary", |d, _| Done::Said(work::compact(d))),
     row("review", "[base B | commit SHA | WORDS]", "look for faults in a change; alone, the uncommitted one", |d, w| Done::Said(work::review(d, w))),
     row("init", "", "let the model write AGENTS.md", |d, _| work::init(d)),
+    row("diff", "[--turn | --pick] [PATH]", "what is changed: in all, by the last turn, or part by part", |d, w| undo::diff(d.session, w)),
+    row("undo", "[N | FILE]", "take back the last turn, N turns, or one file of it", |d, w| undo::undo(d.session, w)),
+    row("redo", "[N]", "put back what /undo took", |d, w| undo::redo(d.session, w)),
     row("plan", "[on | off]", "nothing is changed until a plan is agreed on", |d, w| Done::Said(work::plan(d, w))),
     row("new", "[WORDS]", "begin another session", sessions::new),
     row("clear", "", "the same, on a cleared screen", |d, _| sessions::clear(d)),

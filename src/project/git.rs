@@ -1,8 +1,11 @@
 //! Facts about the git work tree, read from its files. Git itself is not run for them: it need not
-//! be installed, and a repository's own settings can make it start other programs. [`changes`]
-//! runs it, with those settings taken away.
+//! be installed, and a repository's own settings can make it start other programs. [`changes`] and
+//! [`objects`] run it, with those settings taken away.
 
 pub mod changes;
+pub mod index;
+pub mod objects;
+mod process;
 
 use super::read_text;
 use std::path::{Path, PathBuf};
@@ -28,10 +31,7 @@ pub struct GitFacts {
 /// The facts of the work tree that holds `cwd`; `None` outside of one. A folder or file `.git`
 /// without a `HEAD` behind it is passed over, as git does.
 pub fn facts(cwd: &Path) -> Option<GitFacts> {
-    let cwd = std::path::absolute(cwd).ok()?;
-    cwd.ancestors().find_map(|root| {
-        let dir = git_dir(root)?;
-        let head = first_line(&dir.join("HEAD"))?;
+    each_tree(cwd, |root, dir, head| {
         let (branch, commit) = match head.strip_prefix("ref:") {
             Some(name) => {
                 let name = ref_name(name)?;
@@ -39,15 +39,34 @@ pub fn facts(cwd: &Path) -> Option<GitFacts> {
                 let branch = name
                     .strip_prefix("refs/heads/")
                     .filter(|b| *b != ".invalid");
-                (branch.map(str::to_string), resolve(&dir, name))
+                (branch.map(str::to_string), resolve(dir, name))
             }
-            None => (None, Some(commit_id(&head)?)),
+            None => (None, Some(commit_id(head)?)),
         };
         Some(GitFacts {
             root: root.to_path_buf(),
             branch,
             commit,
         })
+    })
+}
+
+/// The top folder of the work tree that holds `cwd`, and the folder with its `HEAD` and index;
+/// `None` outside of one.
+pub fn folders(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
+    each_tree(cwd, |root, dir, _| {
+        Some((root.to_path_buf(), dir.to_path_buf()))
+    })
+}
+
+/// The first answer for a folder with a `.git`, from `cwd` upwards: asked with that folder, the
+/// folder that holds `HEAD`, and its first line.
+fn each_tree<T>(cwd: &Path, ask: impl Fn(&Path, &Path, &str) -> Option<T>) -> Option<T> {
+    let cwd = std::path::absolute(cwd).ok()?;
+    cwd.ancestors().find_map(|root| {
+        let dir = git_dir(root)?;
+        let head = first_line(&dir.join("HEAD"))?;
+        ask(root, &dir, &head)
     })
 }
 

@@ -1,9 +1,12 @@
 //! What a repository brings: instruction files, git facts, the first names in the folder. All of
-//! it is data from outside: read within bounds, never run.
+//! it is data from outside: read within bounds, never run. Beside it, what a session changed in the
+//! folder, and the way back.
 
+pub mod compare;
 pub mod git;
 pub mod instructions;
 pub mod tree;
+pub mod undo;
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};

@@ -1,10 +1,10 @@
 //! What was learnt about models, in `models.json` of the home: a small JSON object with an entry a
 //! model, whose meaning is the agent's business.
 
-use super::paths::{Home, private_file};
+use super::paths::{Home, private_replace};
 use serde_json::{Map, Value};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 
 /// The most bytes of the file, and the most models in it.
@@ -60,17 +60,8 @@ impl ModelFile {
             entries.shift_remove(&oldest);
         }
         entries.insert(model.to_owned(), entry);
-        let fresh = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
-        let _ = fs::remove_file(&fresh);
         let text = format!("{}\n", Value::Object(entries));
-        let written = private_file(&fresh, true)
-            .is_ok_and(|mut file| file.write_all(text.as_bytes()).is_ok())
-            && fs::rename(&fresh, &self.path).is_ok();
-        if !written {
-            let _ = fs::remove_file(&fresh);
-        }
+        let _ = private_replace(&self.path, text.as_bytes());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::StoreError;
 use jiff::Zoned;
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The home folder: config, sessions, logs, outputs. Nothing is created before it is written to.
@@ -64,6 +65,16 @@ impl Home {
         self.all_outputs().join(session)
     }
 
+    /// The folder of what the changes of all sessions replaced.
+    pub fn all_undo(&self) -> PathBuf {
+        self.0.join("undo")
+    }
+
+    /// The same of one session.
+    pub fn undo(&self, session: &str) -> PathBuf {
+        self.all_undo().join(session)
+    }
+
     /// The folder of logs, unless the config names another.
     pub fn log_dir(&self) -> PathBuf {
         self.0.join("log")
@@ -97,6 +108,21 @@ pub fn private_file(path: &Path, new: bool) -> Result<File, StoreError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(|e| StoreError::write(path, &e))
+}
+
+/// Gives a file of ours another content, for the user's eyes only. A reader never sees half of it.
+pub fn private_replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
+    let _ = fs::remove_file(&fresh);
+    let written = private_file(&fresh, true).and_then(|mut file| {
+        file.write_all(bytes)
+            .and_then(|()| fs::rename(&fresh, path))
+            .map_err(|e| StoreError::write(path, &e))
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written
 }
 
 /// The path without links and dots, or as it is when it does not exist.

@@ -13,6 +13,7 @@ mod shell;
 
 pub use dangerous::is_dangerous;
 pub use patch_command::patch_command;
+pub use paths::touched;
 pub use policy::{Judge, Verdict};
 pub use safe::is_known_safe;
 pub use shell::{Script, commands, parse};

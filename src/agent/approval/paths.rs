@@ -67,7 +67,7 @@ pub(super) fn place(path: &Path, policy: &Policy, writable: &[PathBuf]) -> Place
 
 /// The files that an action would change, absolute; of a patch that cannot be read none, as it will
 /// change none.
-pub(super) fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
+pub fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
     match action {
         Action::Write { path, .. }
         | Action::Edit { path, .. }

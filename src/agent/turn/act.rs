@@ -179,6 +179,10 @@ impl Session {
                 return outcome;
             }
         };
+        self.before_change(action, &lift, front);
+        if self.cancel.is_cancelled() {
+            return Outcome::Interrupted;
+        }
         self.actions += 1;
         let id = self.actions;
         let began = Instant::now();

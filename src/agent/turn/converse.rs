@@ -1,9 +1,9 @@
 //! Actions that need the conversation and not the world: the plan, the planning mode, questions to
 //! the person.
 
-use crate::agent::approval::is_known_safe;
 use crate::agent::event::{Answer, Event, Frontend, Question};
 use crate::agent::session::Session;
+use crate::agent::undo::may_change;
 use crate::harnesses::Notice;
 use crate::sandbox::Lift;
 use crate::tools::action::{Action, Outcome, ToolError};
@@ -79,19 +79,9 @@ impl Session {
             (false, true) => PLANNING,
             (false, false) => return None,
         };
-        let changes = match action {
-            Action::Write { .. }
-            | Action::Edit { .. }
-            | Action::Insert { .. }
-            | Action::Patch { .. }
-            | Action::UndoEdit { .. } => true,
-            Action::Shell(shell) => {
-                !is_known_safe(&shell.command) || self.read_only && shell.escalate.is_some()
-            }
-            Action::ShellInput { chars, .. } => !chars.is_empty(),
-            _ => false,
-        };
-        changes.then(|| why.into())
+        let leaves =
+            matches!(action, Action::Shell(shell) if self.read_only && shell.escalate.is_some());
+        (leaves || may_change(action)).then(|| why.into())
     }
 
     /// True while nothing may be changed until the person agreed to a plan.

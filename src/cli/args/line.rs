@@ -1,8 +1,9 @@
 //! Reading a command line word by word.
 
 use super::table::{self, FLAGS, Flag, SUBCOMMANDS, Subcommand, Take, Verb};
-use super::{Command, Invocation, Options, Prompt, Review, Session};
+use super::{Command, Invocation, Options, Prompt, Review, Session, Undoing};
 use crate::agent::review::Target;
+use crate::cli::undo::MOST_TURNS;
 use crate::words::nearest;
 use lexopt::{Arg, Parser};
 use std::ffi::{OsStr, OsString};
@@ -229,6 +230,29 @@ impl Line {
         }
     }
 
+    /// What `undo` takes back: `word` is how many turns.
+    fn undoing(&self, word: Option<OsString>) -> Result<Undoing, String> {
+        let times = match word {
+            None => 1,
+            Some(word) => {
+                let word = text(word)?;
+                let number = word.parse().ok().filter(|n| (1..=MOST_TURNS).contains(n));
+                number.ok_or(format!(
+                    "`{word}` is no number of turns; a file is named with --file"
+                ))?
+            }
+        };
+        match (self.options.list, self.options.redo) {
+            (true, true) => Err("--list and --redo do not go together".into()),
+            (true, _) => Ok(Undoing::List),
+            (_, true) if self.options.file.is_some() => {
+                Err("--redo puts back all that the last undo took; it takes no --file".into())
+            }
+            (_, true) => Ok(Undoing::Redo(times)),
+            _ => Ok(Undoing::Last(times)),
+        }
+    }
+
     fn command(&mut self, verb: Verb) -> Result<Command, String> {
         let mut own = std::mem::take(&mut self.own);
         if verb == Verb::Sandbox {
@@ -299,6 +323,7 @@ impl Line {
             Verb::HarnessBench => Command::HarnessBench,
             Verb::Models => Command::Models,
             Verb::Doctor => Command::Doctor,
+            Verb::Undo => Command::Undo(self.undoing(own.pop())?),
             Verb::Help | Verb::Sandbox => Command::Help(help_topic(&own)?),
         })
     }

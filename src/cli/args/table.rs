@@ -37,6 +37,8 @@ pub enum Verb {
     Models,
     /// `doctor`
     Doctor,
+    /// `undo`
+    Undo,
     /// `sandbox`
     Sandbox,
     /// `help`
@@ -129,6 +131,11 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter doctor --oss", "interpreter doctor --harness minimal --json"],
     },
     Subcommand {
+        verb: Verb::Undo, words: &["undo"], alias: None, usage: "[N]",
+        doc: "Take back what the last turn, or N turns, changed here",
+        examples: &["interpreter undo --list", "interpreter undo --file src/main.rs"],
+    },
+    Subcommand {
         verb: Verb::Sandbox, words: &["sandbox"], alias: None, usage: "-- COMMAND [ARG]...",
         doc: "Run a command inside the sandbox",
         examples: &["interpreter sandbox -s read-only -- touch x"],
@@ -192,6 +199,7 @@ const EVERY: &[Verb] = &[
     HarnessBench,
     Models,
     Doctor,
+    Undo,
     Sandbox,
 ];
 const EVERY_AND_HELP: &[Verb] = &[
@@ -208,6 +216,7 @@ const EVERY_AND_HELP: &[Verb] = &[
     HarnessBench,
     Models,
     Doctor,
+    Undo,
     Sandbox,
     Help,
 ];
@@ -275,6 +284,7 @@ const JSON: &[Verb] = &[
     HarnessBench,
     Models,
     Doctor,
+    Undo,
 ];
 
 /// The most runs of `harness bench`.
@@ -356,6 +366,12 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Key("max_steps") },
     Flag { long: &["output-last-message"], short: Some('o'), value: "FILE", doc: "Write the final answer to a file, too", on: TASKS,
         take: Take::Value(|o, v| { o.output_last_message = Some(v.into()); Ok(()) }) },
+    Flag { long: &["list"], short: None, value: "", doc: "Only list the turns that can be taken back", on: &[Undo],
+        take: Take::Switch(|o| o.list = true) },
+    Flag { long: &["file"], short: None, value: "PATH", doc: "Only this file or folder", on: &[Undo],
+        take: Take::Value(|o, v| { o.file = Some(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["redo"], short: None, value: "", doc: "Put back what the last undo took", on: &[Undo],
+        take: Take::Switch(|o| o.redo = true) },
     Flag { long: &["json", "experimental-json"], short: None, value: "", doc: "Print JSON", on: JSON,
         take: Take::Switch(|o| o.json = true) },
     Flag { long: &["ephemeral"], short: None, value: "", doc: "Keep no session file", on: TASKS,

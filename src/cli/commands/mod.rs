@@ -8,3 +8,4 @@ pub mod harness;
 pub mod models;
 pub mod sandbox;
 pub mod session;
+pub mod undo;

@@ -12,8 +12,18 @@ const MOST_LINES: usize = 400;
 /// Texts above this size are not compared line by line.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The changed lines with their numbers, each line indented by two; empty for equal texts.
+/// The changed lines with their numbers, each line indented by two; empty for equal texts. Of a
+/// long change the first lines.
 pub fn diff(before: &str, after: &str, theme: &Theme) -> String {
+    lines(before, after, MOST_LINES, theme)
+}
+
+/// The same, however long it is.
+pub fn whole(before: &str, after: &str, theme: &Theme) -> String {
+    lines(before, after, usize::MAX, theme)
+}
+
+fn lines(before: &str, after: &str, most: usize, theme: &Theme) -> String {
     if before.len() + after.len() > MOST_BYTES {
         return format!(
             "  {} bytes before, {} bytes after\n",
@@ -30,7 +40,7 @@ pub fn diff(before: &str, after: &str, theme: &Theme) -> String {
         }
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
             lines += 1;
-            if lines > MOST_LINES {
+            if lines > most {
                 let _ = writeln!(out, "  {}", theme.dim.paint("… and more"));
                 return out;
             }

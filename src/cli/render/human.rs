@@ -35,6 +35,11 @@ pub struct Human<W: Write> {
 }
 
 impl<W: Write> Human<W> {
+    /// The styles that it prints with.
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
     /// A printer. `person` is `None` where nobody can answer.
     pub fn new(
         out: W,

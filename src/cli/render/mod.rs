@@ -1,5 +1,6 @@
 //! Events → terminal.
 
+pub mod changes;
 pub mod diff;
 pub mod human;
 mod outcome;

@@ -6,18 +6,11 @@
 use crate::cancel::Cancel;
 use crate::project::read_text;
 use std::ffi::OsString;
-use std::fmt;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
 
-/// How long one call of git may take.
-const TIME: Duration = Duration::from_secs(60);
-/// How often the stop flag is looked at.
-const TICK: Duration = Duration::from_millis(20);
+use super::process::Call;
+pub use super::process::GitError;
+
 /// The most bytes of one answer.
 const MOST: u64 = 64 << 20;
 /// The most bytes of a file that git does not track.
@@ -26,7 +19,7 @@ const MOST_NEW: u64 = 1 << 20;
 const LOOKED_AT: usize = 8_000;
 
 /// Settings that start something, and values that do not. An empty program is none.
-const HARMLESS: [(&str, &str); 8] = [
+pub(super) const HARMLESS: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -54,35 +47,6 @@ pub struct Changes {
     /// Files whose change cannot be shown, and why.
     pub left_out: Vec<(String, String)>,
 }
-
-/// Why a change cannot be told: one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitError {
-    /// Git is not there, or did not start.
-    NoGit(String),
-    /// What git said.
-    Said(String),
-    /// It took too long, or said too much.
-    Limit(String),
-    /// The user stopped it.
-    Interrupted,
-}
-
-impl fmt::Display for GitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GitError::NoGit(why) => write!(
-                f,
-                "git cannot be run ({why}); install it, or say in words what to look at"
-            ),
-            GitError::Said(why) => write!(f, "git says: {why}"),
-            GitError::Limit(why) => write!(f, "{why}; name a smaller change"),
-            GitError::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for GitError {}
 
 /// Git in one work tree.
 pub struct Git<'a> {
@@ -242,72 +206,16 @@ impl<'a> Git<'a> {
 
     /// What a call of git prints.
     fn run(&self, args: &[&str]) -> Result<String, GitError> {
-        let mut command = Command::new("git");
-        command
-            .arg("--no-pager")
-            .arg(work_tree(self.root))
-            .args(args)
-            .current_dir(self.root)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // What the environment says may lead elsewhere, or start something.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GIT_") {
-                command.env_remove(name);
-            }
-        }
-        command
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_PAGER", "cat")
-            .env("LC_ALL", "C")
-            .env("GIT_CONFIG_COUNT", self.settings.len().to_string());
-        for (at, (key, value)) in self.settings.iter().enumerate() {
-            command
-                .env(format!("GIT_CONFIG_KEY_{at}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{at}"), value);
-        }
-        let mut child = command
-            .spawn()
-            .map_err(|e| GitError::NoGit(e.to_string()))?;
-        let out = reader(child.stdout.take());
-        let err = reader(child.stderr.take());
-        let began = Instant::now();
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if !self.cancel.is_cancelled() && began.elapsed() < TIME => {
-                    thread::sleep(TICK);
-                }
-                other => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    return Err(match other {
-                        Err(e) => GitError::NoGit(e.to_string()),
-                        Ok(_) if self.cancel.is_cancelled() => GitError::Interrupted,
-                        Ok(_) => {
-                            GitError::Limit(format!("git took longer than {} s", TIME.as_secs()))
-                        }
-                    });
-                }
-            }
+        let mut all = vec![OsString::from("--no-pager"), work_tree(self.root)];
+        all.extend(args.iter().map(OsString::from));
+        let call = Call {
+            folder: self.root,
+            args: all,
+            settings: &self.settings,
+            input: Vec::new(),
+            most: MOST,
         };
-        let text = |read: mpsc::Receiver<Vec<u8>>| read.recv_timeout(TIME).unwrap_or_default();
-        let bytes = text(out);
-        if !status.success() {
-            let said = String::from_utf8_lossy(&text(err)).into_owned();
-            let line = said.lines().find(|l| !l.trim().is_empty());
-            let line = line.unwrap_or("it failed without a word");
-            return Err(GitError::Said(line.trim_start_matches("fatal: ").into()));
-        }
-        if bytes.len() as u64 > MOST {
-            return Err(GitError::Limit(format!(
-                "the change has more than {} MiB",
-                MOST >> 20
-            )));
-        }
+        let bytes = call.output(self.cancel)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
@@ -317,21 +225,6 @@ fn work_tree(root: &Path) -> OsString {
     let mut flag = OsString::from("--work-tree=");
     flag.push(root);
     flag
-}
-
-/// Reads a pipe to its end, a little more than is allowed at most; the rest is thrown away, so that
-/// the writer does not wait.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
-    let (send, receive) = mpsc::channel();
-    if let Some(mut pipe) = pipe {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.by_ref().take(MOST + 1).read_to_end(&mut bytes);
-            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-            let _ = send.send(bytes);
-        });
-    }
-    receive
 }
 
 /// The files of a diff. Those without text are left out.
@@ -387,6 +280,7 @@ fn unquoted(name: &str) -> String {
 mod tests {
     use super::*;
     use std::fs;
+    use std::process::Command;
 
     /// A repository with one commit; `None` on a machine without git.
     fn repository() -> Option<tempfile::TempDir> {
