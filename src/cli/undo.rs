@@ -29,7 +29,7 @@ pub fn diff(session: &mut Session, words: &str) -> Done {
         Ok((words, mut files)) => {
             let wanted = |f: &Compared| {
                 let is_it = |p: &&str| is_below(&f.path, Some(p.trim_start_matches("./")));
-                paths.is_empty() || paths.iter().any(|p| *p == "." || is_it(&p))
+                paths.is_empty() || paths.iter().any(|p| *p == "." || is_it(p))
             };
             files.retain(wanted);
             match files.is_empty() {

@@ -285,7 +285,7 @@ fn age_out(all: &Path) {
             Some((written.ok()?, size(OBJECTS) + size(MANIFEST), dir))
         })
         .collect();
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|found| std::cmp::Reverse(found.0));
     let (now, mut bytes) = (SystemTime::now(), 0);
     for (written, size, dir) in found {
         bytes += size;

@@ -1,5 +1,7 @@
 //! Turns as a folder sees them: files before, files after, and the way back.
 
+use super::manifest::State;
+use super::objects::Content;
 use super::*;
 use std::process::Command;
 
