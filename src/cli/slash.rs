@@ -110,7 +110,7 @@ pub const COMMANDS: &[Slash] = &[
     row("compact", "", "replace the conversation by a summary", |d, _| Done::Said(work::compact(d))),
     row("review", "[base B | commit SHA | WORDS]", "look for faults in a change; alone, the uncommitted one", |d, w| Done::Said(work::review(d, w))),
     row("init", "", "let the model write AGENTS.md", |d, _| work::init(d)),
-    row("diff", "[--turn | --pick] [PATH]", "what is changed: in all, by the last turn, or part by part", |d, w| undo::diff(d.session, w)),
+    row("diff", "[--turn | --pick] [PATH]", "what is changed: in all, by a turn, or in parts", |d, w| undo::diff(d.session, w)),
     row("undo", "[N | FILE]", "take back the last turn, N turns, or one file of it", |d, w| undo::undo(d.session, w)),
     row("redo", "[N]", "put back what /undo took", |d, w| undo::redo(d.session, w)),
     row("plan", "[on | off]", "nothing is changed until a plan is agreed on", |d, w| Done::Said(work::plan(d, w))),
