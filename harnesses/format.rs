@@ -5,11 +5,12 @@ pub mod ask;
 pub mod claude;
 pub mod cut;
 pub mod diff;
+pub mod edit;
 pub mod editor;
 pub mod kimi;
 pub mod surface;
 
-use super::{Context, Document, Done, Input, Instructions, Size};
+use super::{Context, Document, Done, Input, Instructions, Notice, Size};
 use crate::model::{Item, Part, ToolResult};
 use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
 use crate::words::head;
@@ -293,6 +294,15 @@ pub fn job_ended(command: &str, code: Option<i32>) -> String {
     match code {
         Some(code) => format!("The background command `{command}` ended with exit code {code}."),
         None => format!("The background command `{command}` was stopped."),
+    }
+}
+
+/// A notice in plain words, for a harness whose original has none of its own.
+pub fn told(notice: &Notice) -> String {
+    match notice {
+        Notice::JobEnded { command, code, .. } => job_ended(command, *code),
+        Notice::Planning(on) => planning(*on).into(),
+        Notice::Nudge(text) => text.clone(),
     }
 }
 

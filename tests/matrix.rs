@@ -235,8 +235,8 @@ fn every_deed_works_in_every_harness_on_every_wire() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_session_resumes_in_every_harness() {
-    for (at, id) in harnesses().enumerate() {
-        let wire = WIRES[at % WIRES.len()];
+    let pairs = harnesses().flat_map(|id| WIRES.map(|wire| (id, wire)));
+    for (id, wire) in pairs {
         let running = Agent::new()
             .harness(id)
             .wire(wire)

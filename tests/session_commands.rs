@@ -222,10 +222,7 @@ fn review_init_and_plan_are_turns() {
     fs::write(ws.join("b.txt"), "new\n").expect("a file");
     let shown = t.says("/review");
     assert!(shown.contains("- Bad — b.txt:1-1"), "{shown}");
-    assert!(
-        shown.contains("Nothing may be changed in this review"),
-        "{shown}"
-    );
+    assert!(shown.contains("Nothing may be changed here"), "{shown}");
     assert!(!shown.contains("\"findings\"") && !t.has_file(), "{shown}");
     t.types("/init\r");
     t.wait_for("written");

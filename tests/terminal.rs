@@ -56,6 +56,37 @@ fn an_interrupt_at_a_question_stops_the_turn_and_the_session_goes_on() {
     assert_eq!(t.exit_code(), Some(0));
 }
 
+/// Who stops at the question of a nested agent, or at a plan, stops the whole turn.
+#[test]
+fn a_stop_inside_a_nested_agent_or_at_a_plan_ends_the_turn() {
+    let part = serde_json::json!({"description": "a part", "prompt": "write it"});
+    let nested = script![
+        call("agent", part),
+        write("a.txt", "x\n"),
+        say("went on all the same")
+    ];
+    let mut t = Terminal::start(nested, Some("go"));
+    t.wait_for(QUESTION);
+    t.types("x\n");
+    t.wait_for("interrupted");
+    t.wait_for("› ");
+    assert_eq!(t.server.requests().len(), 2);
+    assert!(!t.has_file() && !t.screen().contains("went on"));
+
+    let plan = serde_json::json!({"plan": "Write a.txt."});
+    let planned = script![call("exit_plan_mode", plan), say("went on all the same")];
+    let mut t = Terminal::start(planned, None);
+    t.wait_for("› ");
+    t.types("/plan on\r");
+    t.wait_for("planning is on");
+    t.types("go\r");
+    t.wait_for("Shall it be carried out?");
+    std::thread::sleep(Duration::from_millis(300));
+    t.types("x\n");
+    t.wait_for("interrupted");
+    assert_eq!(t.server.requests().len(), 1);
+}
+
 #[test]
 fn a_request_to_end_is_heard_at_a_question_and_at_the_prompt() {
     for signal in [libc::SIGTERM, libc::SIGHUP] {

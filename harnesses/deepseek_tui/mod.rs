@@ -28,7 +28,7 @@ const NOTE_CWD: &str = "cwd";
 /// Set when a plan was given in the planning mode: the turn is over, for the user to read it.
 const PLANNED: &str = "planned";
 
-const LATER: &str = "needs the network or an account";
+const LATER: &str = "no web access and no accounts yet";
 const BESIDE: &str = "agents and tasks that run beside the turn; there are none here";
 const SHELL: &str = "exec_shell does it";
 const LEFT_OUT: &[(&str, &str)] = &[

@@ -21,8 +21,8 @@ const BEFORE: &str = "before";
 const AFTER: &str = "after";
 /// The counter that is there when a command in the background could not be looked after.
 const NO_TASKS: &str = "no_tasks";
-/// The counter that is there when planning cannot be ended by a call: an agent that only looks is
-/// held to it for good.
+/// The counter that is there when planning cannot be ended by a call, since the tool for it is not
+/// offered.
 const NO_PLAN: &str = "no_plan";
 /// The counter of replies since the planning began or was recalled at length.
 const PLANNING: &str = "planning";

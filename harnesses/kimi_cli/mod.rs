@@ -49,8 +49,8 @@ const AGENT: Agent = Agent {
 };
 
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("FetchURL", "needs the network"),
-    ("SearchWeb", "needs the network"),
+    ("FetchURL", "no web access yet"),
+    ("SearchWeb", "no web access yet"),
     ("ReadMediaFile", "pictures are given with the task"),
     ("SendDMail", "the conversation only grows"),
 ];

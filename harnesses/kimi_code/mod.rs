@@ -3,13 +3,14 @@
 mod results;
 
 use super::format::args::{Args, always, object, unless};
+use super::format::edit::{EditTool, SNAKE};
 use super::format::kimi::{self, calls, opening::Agent, tasks, written};
 use super::format::surface;
 use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
 };
 use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, Base, OnTimeout, Pass, Replace, Shell, Unique};
+use crate::tools::action::{Action, OnTimeout, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -69,14 +70,20 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("CronCreate", "nothing runs by the clock"),
     ("CronDelete", "nothing runs by the clock"),
     ("CronList", "nothing runs by the clock"),
-    ("FetchURL", "needs the network"),
-    ("WebSearch", "needs the network"),
+    ("FetchURL", "no web access yet"),
+    ("WebSearch", "no web access yet"),
     ("Skill", "no skills yet"),
     ("ReadMediaFile", "pictures are given with the task"),
 ];
 
 /// What a model is asked before its conversation is cut.
 const HAND_OVER: &str = "The conversation is about to be cut, and only what you write now stays of it. Do not call a tool. Write a note to yourself in the first person, in the language of the conversation and at most {words} words: what the user wants, what I did and found out with exact commands, paths and results, what I do not know yet, and what I will do next. No fixed headings, nothing that did not happen.";
+
+const EDIT: EditTool = EditTool {
+    path: "path",
+    may_create: false,
+    ..SNAKE
+};
 
 impl Harness for KimiCode {
     fn id(&self) -> &'static str {
@@ -240,25 +247,10 @@ fn shell(args: &Args) -> Result<Shell, CallError> {
 }
 
 fn edit(args: &Args) -> Result<Action, CallError> {
-    let old = args.need("old_string")?;
-    if old.is_empty() {
+    if args.need(EDIT.old)?.is_empty() {
         return Err(args.wrong("\"old_string\" is empty; a new file is made with Write"));
     }
-    Ok(Action::Edit {
-        path: args.need_filled("path")?,
-        edits: vec![Replace {
-            old,
-            new: args.need("new_string")?,
-        }],
-        base: Base::Original,
-        unique: match args.flag("replace_all") {
-            Some(true) => Unique::All,
-            _ => Unique::Require,
-        },
-        passes: Pass::ALL.to_vec(),
-        read_first: true,
-        may_create: false,
-    })
+    EDIT.action(args)
 }
 
 fn write(action: &Action) -> Option<(&'static str, Value)> {
@@ -269,23 +261,7 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             content,
             rule,
         } => ("Write", written::write(path, content, *rule)),
-        Action::Edit {
-            path,
-            edits,
-            unique,
-            ..
-        } => match edits.as_slice() {
-            [one] => (
-                "Edit",
-                object([
-                    ("path", always(path.as_str())),
-                    ("old_string", always(one.old.as_str())),
-                    ("new_string", always(one.new.as_str())),
-                    ("replace_all", unless(false, *unique == Unique::All)),
-                ]),
-            ),
-            _ => return None,
-        },
+        Action::Edit { .. } => ("Edit", EDIT.write(action)?),
         Action::Glob { pattern, path, .. } => (
             "Glob",
             object([

@@ -8,7 +8,7 @@ use crate::harnesses::tests::{
 use crate::harnesses::{Size, tests::reply};
 use crate::tools::action::{
     ChangeKind, CountOut, DelegateOut, FoundOut, GrepLine, GrepOut, JobOut, Outcome, Output,
-    PatchForm, PlanStep, ShellOut, ShellStatus, StepStatus, ToolError,
+    PatchForm, PlanStep, ShellOut, ShellStatus, StepStatus, ToolError, Unique,
 };
 use std::path::PathBuf;
 

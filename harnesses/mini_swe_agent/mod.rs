@@ -5,7 +5,7 @@ mod actions;
 mod results;
 
 use super::format::args::{always, object};
-use super::format::{documents, job_ended, planning, prompt, sed_suffix, user_parts};
+use super::format::{documents, prompt, sed_suffix, told, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
@@ -161,11 +161,7 @@ impl Harness for MiniSweAgent {
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
-        let text = match notice {
-            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
-            Notice::Planning(on) => planning(*on).into(),
-            Notice::Nudge(text) => text.clone(),
-        };
+        let text = told(notice);
         vec![Item::user(text)]
     }
 

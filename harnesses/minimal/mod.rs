@@ -4,7 +4,7 @@ mod results;
 
 use super::format::args::{Args, always, object, timeout, unless};
 use super::format::editor::Editor;
-use super::format::{documents, job_ended, planning, prompt, surface};
+use super::format::{documents, prompt, surface, told};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{Action, OnTimeout, Shell, ShellKind};
@@ -60,11 +60,7 @@ impl Harness for Minimal {
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
-        let text = match notice {
-            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
-            Notice::Planning(on) => planning(*on).into(),
-            Notice::Nudge(text) => text.clone(),
-        };
+        let text = told(notice);
         vec![Item::user(text)]
     }
 }

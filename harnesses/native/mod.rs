@@ -39,7 +39,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("create_goal", "no goals yet"),
     ("update_goal", "no goals yet"),
     ("tool_search", "all tools are always shown"),
-    ("web_search", "needs the network"),
+    ("web_search", "no web access yet"),
     ("list_mcp_resources", "no MCP resources yet"),
     ("list_mcp_resource_templates", "no MCP resources yet"),
     ("read_mcp_resource", "no MCP resources yet"),

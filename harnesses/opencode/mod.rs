@@ -5,13 +5,11 @@ mod results;
 mod write;
 
 use super::format::args::{self, Args};
-use super::format::{documents, is_picture, job_ended, planning, prompt, surface};
+use super::format::edit::EditTool;
+use super::format::{documents, is_picture, prompt, surface, told};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{
-    Action, Base, Delegate, Grep, Pass, PatchForm, PlanStep, Read, Replace, Shell, Unique,
-    WriteRule,
-};
+use crate::tools::action::{Action, Delegate, Grep, PatchForm, PlanStep, Read, Shell, WriteRule};
 use serde_json::Value;
 use std::fmt::Write;
 use std::time::Duration;
@@ -53,7 +51,7 @@ paths, and what is in them that matters";
 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("skill", "no skills yet"),
-    ("webfetch", "needs the network"),
+    ("webfetch", "no web access yet"),
     (
         "question",
         "its form is not recorded; questions to the user are asked in the answer instead",
@@ -63,6 +61,16 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "its form is not recorded; the user ends the planning",
     ),
 ];
+
+/// Unlike what its description claims, the original lets an unread file be edited.
+const EDIT: EditTool = EditTool {
+    path: "filePath",
+    old: "oldString",
+    new: "newString",
+    all: "replaceAll",
+    read_first: false,
+    may_create: true,
+};
 
 impl Harness for Opencode {
     fn id(&self) -> &'static str {
@@ -99,11 +107,7 @@ impl Harness for Opencode {
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
-        let text = match notice {
-            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
-            Notice::Planning(on) => planning(*on).into(),
-            Notice::Nudge(text) => text.clone(),
-        };
+        let text = told(notice);
         vec![Item::user(format!(
             "<system-reminder>\n{text}\n</system-reminder>"
         ))]
@@ -192,21 +196,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
                 ..Shell::new(args.need_filled("command")?, limit)
             }))
         }
-        "edit" => Ok(Action::Edit {
-            path: args.need_filled("filePath")?,
-            edits: vec![Replace {
-                old: args.need("oldString")?,
-                new: args.need("newString")?,
-            }],
-            base: Base::Original,
-            unique: match args.flag("replaceAll") {
-                Some(true) => Unique::All,
-                _ => Unique::Require,
-            },
-            passes: Pass::ALL.to_vec(),
-            read_first: false,
-            may_create: true,
-        }),
+        "edit" => EDIT.action(&args),
         "glob" => Ok(Action::Glob {
             pattern: args.need_filled("pattern")?,
             path: args.filled("path"),

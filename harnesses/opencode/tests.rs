@@ -7,7 +7,7 @@ use crate::harnesses::tests::{
 };
 use crate::tools::action::{
     ChangeKind, DelegateOut, Entry, FileChange, FoundOut, GrepLine, GrepOut, ListOut, Outcome,
-    ReadOut, ShellStatus, StepStatus, ToolError,
+    Pass, ReadOut, ShellStatus, StepStatus, ToolError, Unique,
 };
 use serde_json::json;
 

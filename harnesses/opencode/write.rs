@@ -1,8 +1,8 @@
 //! From an action to the call that asks for it.
 
-use super::{EXPLORE, GENERAL, READ_LINES, TIMEOUT};
+use super::{EDIT, EXPLORE, GENERAL, READ_LINES, TIMEOUT};
 use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
-use crate::tools::action::{Action, Grep, GrepWant, PatchForm, PlanStep, Read, Shell, Unique};
+use crate::tools::action::{Action, Grep, GrepWant, PatchForm, PlanStep, Read, Shell};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -23,23 +23,7 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
                 ("filePath", always(path.as_str())),
             ]),
         )),
-        Action::Edit {
-            path,
-            edits,
-            unique,
-            ..
-        } => {
-            let [edit] = edits.as_slice() else {
-                return None;
-            };
-            let arguments = object([
-                ("filePath", always(path.as_str())),
-                ("oldString", always(edit.old.as_str())),
-                ("newString", always(edit.new.as_str())),
-                ("replaceAll", unless(false, *unique == Unique::All)),
-            ]);
-            Some(("edit", arguments))
-        }
+        Action::Edit { .. } => Some(("edit", EDIT.write(action)?)),
         Action::Patch {
             text,
             form: PatchForm::Codex,

@@ -3,7 +3,7 @@
 mod results;
 
 use super::format::args::{Args, always, object, timeout, unless};
-use super::format::{documents, is_picture, job_ended, planning, prompt, surface};
+use super::format::{documents, is_picture, prompt, surface, told};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{Action, Base, Pass, Read, Replace, Shell, Unique, WriteRule};
@@ -79,11 +79,7 @@ impl Harness for Pi {
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
-        let text = match notice {
-            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
-            Notice::Planning(on) => planning(*on).into(),
-            Notice::Nudge(text) => text.clone(),
-        };
+        let text = told(notice);
         vec![Item::user(text)]
     }
 

@@ -5,12 +5,11 @@ mod results;
 mod write;
 
 use super::format::args::{self, Args};
+use super::format::edit::SNAKE;
 use super::format::{ask, job_id, job_number, planning, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{
-    Action, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, Unique, WriteRule,
-};
+use crate::tools::action::{Action, Delegate, Grep, PlanStep, Read, Shell, WriteRule};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -62,7 +61,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "an agent that was started is waited for, so nothing can be sent to it",
     ),
     ("skill", "no skills yet"),
-    ("web_fetch", "needs the network"),
+    ("web_fetch", "no web access yet"),
     (
         "monitor",
         "background commands and their output files take its place",
@@ -197,22 +196,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             path: args.filled("path"),
             limit: ENTRIES,
         }),
-        "edit" => Ok(Action::Edit {
-            path: args.need_filled("file_path")?,
-            edits: vec![Replace {
-                old: args.need("old_string")?,
-                new: args.need("new_string")?,
-            }],
-            base: Base::Original,
-            unique: if args.flag("replace_all").unwrap_or(false) {
-                Unique::All
-            } else {
-                Unique::Require
-            },
-            passes: Pass::ALL.to_vec(),
-            read_first: true,
-            may_create: true,
-        }),
+        "edit" => SNAKE.action(&args),
         "write_file" => Ok(Action::Write {
             path: args.need_filled("file_path")?,
             content: args.need("content")?,

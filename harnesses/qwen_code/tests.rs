@@ -9,7 +9,7 @@ use crate::harnesses::{Instructions, Size};
 use crate::tools::action::{
     AskedQuestion, ChangeKind, DelegateOut, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut,
     ListOut, Outcome, Output, PatchForm, Read, ReadOut, ShellOut, ShellStatus, StepStatus,
-    ToolError,
+    ToolError, Unique,
 };
 use serde_json::json;
 

@@ -3,7 +3,8 @@
 use super::{EXPLORE, GENERAL, MATCHES, READ_LINES, TIMEOUT, task_id};
 use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
 use crate::harnesses::format::ask;
-use crate::tools::action::{Action, AskedQuestion, Grep, GrepWant, PlanStep, Shell, Unique};
+use crate::harnesses::format::edit::SNAKE;
+use crate::tools::action::{Action, AskedQuestion, Grep, GrepWant, PlanStep, Shell};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -42,23 +43,7 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             ("glob", arguments)
         }
         Action::Grep(grep) => ("grep_search", self::grep(grep)?),
-        Action::Edit {
-            path,
-            edits,
-            unique,
-            ..
-        } => {
-            let [edit] = edits.as_slice() else {
-                return None;
-            };
-            let arguments = object([
-                ("file_path", always(path.as_str())),
-                ("old_string", always(edit.old.as_str())),
-                ("new_string", always(edit.new.as_str())),
-                ("replace_all", unless(false, *unique == Unique::All)),
-            ]);
-            ("edit", arguments)
-        }
+        Action::Edit { .. } => ("edit", SNAKE.write(action)?),
         Action::Write {
             path,
             content,

@@ -8,7 +8,7 @@ mod results;
 
 use super::format::args::Args;
 use super::format::editor::Editor;
-use super::format::{documents, job_ended, planning, prompt, sed_suffix, surface, user_parts};
+use super::format::{documents, prompt, sed_suffix, surface, told, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Size, Start, State, Step,
 };
@@ -237,11 +237,7 @@ impl Harness for SweAgent {
     }
 
     fn notice(&self, _: &mut State, notice: &Notice) -> Vec<Item> {
-        let text = match notice {
-            Notice::JobEnded { command, code, .. } => job_ended(command, *code),
-            Notice::Planning(on) => planning(*on).into(),
-            Notice::Nudge(text) => text.clone(),
-        };
+        let text = told(notice);
         vec![Item::user(text)]
     }
 }

@@ -37,7 +37,7 @@ End your turn only with AskUserQuestion or ExitPlanMode.";
 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("Skill", "no skills yet"),
-    ("WebFetch", "needs the network"),
+    ("WebFetch", "no web access yet"),
     ("SendMessage", "a nested agent ends with its answer"),
     (
         "ReadSessionContext",

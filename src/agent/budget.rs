@@ -91,12 +91,7 @@ impl Budget {
         }
     }
 
-    /// The same window for another conversation.
-    pub fn renewed(&self, counter: Counter) -> Self {
-        Budget::of(self.window, self.result_limit, counter)
-    }
-
-    /// Another window, for prompts that are counted so.
+    /// A window for another conversation or model, whose prompts are counted so.
     pub fn resized(&self, window: u32, counter: Counter) -> Self {
         Budget::of(window, self.result_limit, counter)
     }

@@ -5,7 +5,7 @@
 //! thinks and reads stays in its own transcript; only its answer comes back.
 
 use super::budget::Budget;
-use super::event::{Answer, Event, Frontend, Question};
+use super::event::{Answer, EndReason, Event, Frontend, Question};
 use super::guard::CallGuard;
 use super::record::ToolMode;
 use super::reports::Reports;
@@ -42,6 +42,7 @@ struct Conversation {
     summarised_at: Option<u64>,
     next_reply: u64,
     max_steps: Option<u32>,
+    read_only: bool,
     schema: Option<Value>,
     store: Option<Writer>,
     last_state: Value,
@@ -72,7 +73,8 @@ impl Session {
         self.workbench.set_cwd(cwd);
         // The nested agent's prompts took the place of this one's in the server's cache.
         self.reports.prefix_event();
-        if self.cancel.is_cancelled() {
+        // A stop of the person, at a question of the nested agent too, is one of the whole turn.
+        if reason == EndReason::Interrupted {
             return Outcome::Interrupted;
         }
         Outcome::Delegated(DelegateOut {
@@ -91,17 +93,14 @@ impl Session {
             ..self.context.clone()
         };
         let start = self.harness.child(&part.role, &context);
-        let state = State {
-            planning: part.read_only || self.state.planning,
-            ..start.state.clone()
-        };
+        let state = start.state.clone();
         let counter = Counter::new(fixed_size(&start), self.budget.counter().learnt());
         let store = self.is_kept().then(|| {
             let file = self.workbench.outputs().join(format!("agent-{id}.jsonl"));
             Writer::at(&file).ok()
         });
         Conversation {
-            budget: self.budget.renewed(counter),
+            budget: self.budget.resized(self.budget.window(), counter),
             reports: Reports::new(self.provider.is_llama_server()),
             context,
             start,
@@ -117,6 +116,8 @@ impl Session {
             summarised_at: None,
             next_reply: 0,
             max_steps: Some(self.max_steps.map_or(STEPS, |most| most.min(STEPS))),
+            // It cannot end a planning that it did not begin.
+            read_only: part.read_only || self.read_only || self.state.planning,
             schema: None,
             store: store.flatten(),
             last_state: Value::Null,
@@ -139,6 +140,7 @@ impl Session {
         swap(&mut self.summarised_at, &mut other.summarised_at);
         swap(&mut self.next_reply, &mut other.next_reply);
         swap(&mut self.max_steps, &mut other.max_steps);
+        swap(&mut self.read_only, &mut other.read_only);
         swap(&mut self.schema, &mut other.schema);
         swap(&mut self.store, &mut other.store);
         swap(&mut self.last_state, &mut other.last_state);

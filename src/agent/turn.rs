@@ -429,7 +429,7 @@ impl Session {
     fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
         front.event(&Event::Repaired {
             kind: "reminder".into(),
-            text: "the model wants to stop early; it was reminded once".into(),
+            text: "the model wants to stop early; it was reminded".into(),
         });
         let items = self
             .harness

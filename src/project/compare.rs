@@ -167,21 +167,14 @@ fn is_with_other_ends(before: &Side, after: &Side) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use crate::project::git::run_in;
 
     #[test]
     fn changes_against_the_last_commit_without_running_anything() {
         let dir = tempfile::tempdir().unwrap();
-        let git = |args: &[&str]| {
-            let out = Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-                .args(args)
-                .current_dir(dir.path())
-                .status();
-            out.is_ok_and(|s| s.success())
-        };
+        let git = |args: &[&str]| run_in(dir.path(), args);
         // A machine without git has no work tree.
-        if !git(&["init", "-q"]) {
+        if git(&["init", "-q"]).is_none() {
             return;
         }
         let write = |name: &str, text: &str| {
@@ -194,9 +187,9 @@ mod tests {
         write("gone.txt", "gone\n");
         write("ends.txt", "a\nb\n");
         write(".gitignore", "ignored\n");
-        git(&["add", "."]);
-        git(&["commit", "-qm", "x"]);
-        git(&["config", "filter.f.clean", "touch trapped; cat"]);
+        git(&["add", "."]).unwrap();
+        git(&["commit", "-qm", "x"]).unwrap();
+        git(&["config", "filter.f.clean", "touch trapped; cat"]).unwrap();
         write("sub/changed.txt", "new\n");
         fs::remove_file(dir.path().join("gone.txt")).unwrap();
         write("untracked.txt", "fresh\n");

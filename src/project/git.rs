@@ -136,6 +136,21 @@ fn first_line(path: &Path) -> Option<String> {
     (!line.is_empty()).then(|| line.to_string())
 }
 
+/// Runs git for the set-up of a test, under a made-up name and with no more than its output; `None`
+/// when it fails or is missing.
+#[cfg(test)]
+pub(in crate::project) fn run_in(dir: &Path, args: &[&str]) -> Option<String> {
+    let out = std::process::Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+        .args(["-c", "commit.gpgsign=false"])
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    out.status.success().then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,15 +268,7 @@ mod tests {
     #[test]
     fn agrees_with_git() {
         let dir = tempfile::tempdir().unwrap();
-        let git = |args: &[&str]| {
-            let out = std::process::Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-                .args(["-c", "commit.gpgsign=false"])
-                .args(args)
-                .current_dir(dir.path())
-                .output();
-            out.ok().filter(|o| o.status.success())
-        };
+        let git = |args: &[&str]| run_in(dir.path(), args);
         // A machine without git has nothing to compare with.
         if git(&["init", "-q", "-b", "trunk"]).is_none() {
             return;
@@ -269,7 +276,7 @@ mod tests {
         git(&["commit", "-q", "--allow-empty", "-m", "x"]).unwrap();
         git(&["pack-refs", "--all"]).unwrap();
         let id = git(&["rev-parse", "HEAD"]).unwrap();
-        let id = String::from_utf8(id.stdout).unwrap().trim().to_string();
+        let id = id.trim().to_string();
         assert_eq!(
             told(&dir, "sub"),
             Some((String::new(), some("trunk"), Some(id)))

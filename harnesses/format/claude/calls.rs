@@ -2,12 +2,13 @@
 
 use super::{Family, only_looks, task_number};
 use crate::harnesses::format::args::{self, Args};
+use crate::harnesses::format::edit::SNAKE;
 use crate::harnesses::format::surface;
 use crate::harnesses::{CallError, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{
-    Action, AskedQuestion, Base, Delegate, Escalation, Grep, GrepWant, OnTimeout, Pass, PlanStep,
-    Read, Replace, Shell, Unique, WriteRule,
+    Action, AskedQuestion, Delegate, Escalation, Grep, GrepWant, OnTimeout, PlanStep, Read, Shell,
+    WriteRule,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -71,7 +72,7 @@ impl Family {
             "Agent" => self.agent(&args),
             "AskUserQuestion" => ask(&args),
             "Bash" => self.bash(&args),
-            "Edit" => edit(&args),
+            "Edit" => SNAKE.action(&args),
             "EnterPlanMode" => Ok(Action::Mode {
                 planning: true,
                 plan: String::new(),
@@ -185,24 +186,6 @@ fn task(args: &Args) -> Result<u32, CallError> {
         .as_deref()
         .and_then(task_number)
         .ok_or_else(|| args.wrong("\"task_id\" must be an ID that Bash gave, like bash_1"))
-}
-
-fn edit(args: &Args) -> Result<Action, CallError> {
-    Ok(Action::Edit {
-        path: args.need_filled("file_path")?,
-        edits: vec![Replace {
-            old: args.need("old_string")?,
-            new: args.need("new_string")?,
-        }],
-        base: Base::Original,
-        unique: match args.flag("replace_all") {
-            Some(true) => Unique::All,
-            _ => Unique::Require,
-        },
-        passes: Pass::ALL.to_vec(),
-        read_first: true,
-        may_create: true,
-    })
 }
 
 fn grep(args: &Args) -> Result<Action, CallError> {

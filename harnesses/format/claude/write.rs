@@ -2,9 +2,10 @@
 
 use super::calls::{MATCHES, TIMEOUT, WAIT};
 use super::{Family, LOOKING, only_looks, task_id};
+use crate::harnesses::format::edit::SNAKE;
 use crate::harnesses::format::surface;
 use crate::tools::action::{
-    Action, AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, Shell, Unique,
+    Action, AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, Shell,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -25,22 +26,7 @@ impl Family {
                 content,
                 rule,
             } if !rule.append => ("Write", json!({"file_path": path, "content": content})),
-            Action::Edit {
-                path,
-                edits,
-                unique,
-                ..
-            } => {
-                let [edit] = edits.as_slice() else {
-                    return None;
-                };
-                let mut call =
-                    json!({"file_path": path, "old_string": edit.old, "new_string": edit.new});
-                if *unique == Unique::All {
-                    call["replace_all"] = true.into();
-                }
-                ("Edit", call)
-            }
+            Action::Edit { .. } => ("Edit", SNAKE.write(action)?),
             Action::Glob { pattern, path, .. } => {
                 let mut call = json!({"pattern": pattern});
                 put(&mut call, "path", path.clone());

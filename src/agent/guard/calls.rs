@@ -80,10 +80,14 @@ impl CallGuard {
             return None;
         }
         let waits = round.clone().any(|c| c.waits);
-        let newest = calls.iter().rev();
-        let equal = newest.clone().zip(newest.skip(length));
-        let equal = equal.take_while(|(new, old)| new == old).count();
-        Some(((equal + length) / length, waits))
+        Some(((self.equal(length) + length) / length, waits))
+    }
+
+    /// How many of the latest calls are the same as the one `length` calls before them.
+    fn equal(&self, length: usize) -> usize {
+        let newest = self.recent.iter().rev();
+        let pairs = newest.clone().zip(newest.skip(length));
+        pairs.take_while(|(new, old)| new == old).count()
     }
 
     /// Remembers what came of a call.
@@ -126,9 +130,7 @@ impl CallGuard {
             self.recent.pop_front();
         }
     }
-}
 
-impl CallGuard {
     /// The latest call looked at something that goes on by itself, so that another look is no loop.
     pub fn is_a_look(&mut self) {
         if let Some(latest) = self.recent.back_mut() {
@@ -139,10 +141,9 @@ impl CallGuard {
     /// The latest calls, one or a round of several, were the same as those before them and had the
     /// same results.
     pub fn has_just_repeated(&self) -> bool {
-        let calls: Vec<&Call> = self.recent.iter().rev().take(2 * LONGEST_ROUND).collect();
         let repeats = |length: usize| {
-            let (new, old) = (calls.get(..length), calls.get(length..2 * length));
-            new.is_some_and(|new| new.iter().all(|c| !c.waits) && Some(new) == old)
+            let mut round = self.recent.iter().rev().take(length);
+            self.equal(length) >= length && round.all(|call| !call.waits)
         };
         (1..=LONGEST_ROUND).any(repeats)
     }

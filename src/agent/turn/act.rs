@@ -191,6 +191,11 @@ impl Session {
             action: action.clone(),
         });
         let outcome = match self.converse(action, front) {
+            // Who stops at a question stops the turn.
+            Some(Outcome::Interrupted) => {
+                end.get_or_insert((EndReason::Interrupted, String::new()));
+                Outcome::Interrupted
+            }
             Some(outcome) => outcome,
             None => self.run_tool(action, id, &lift, room, front),
         };

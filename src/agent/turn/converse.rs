@@ -11,8 +11,9 @@ use crate::tools::action::{Action, Outcome, ToolError};
 /// What a model is told that wants to change something while it plans.
 const PLANNING: &str = "Nothing may be changed while you plan. Look around with tools and commands that only read, then present the plan.";
 
-/// The same in a turn that only looks.
-const READ_ONLY: &str = "Nothing may be changed in this review. Look around with tools and commands that only read, then answer.";
+/// The same in a review, or by a nested agent that only looks.
+const READ_ONLY: &str =
+    "Nothing may be changed here. Look around with tools and commands that only read, then answer.";
 
 impl Session {
     /// Answers an action that is about the conversation; `None` for one that a tool does.

@@ -67,15 +67,7 @@ pub fn run(
     let Some((setup, stored)) = prepared? else {
         return Ok(exit::OK);
     };
-    let in_git = git::facts(&setup.cwd).is_some();
-    if exec && !in_git && !options.skip_git_repo_check {
-        return Err(no_repository(&setup.cwd).into());
-    }
-    let schema = options
-        .output_schema
-        .as_deref()
-        .map(read_schema)
-        .transpose()?;
+    let (in_git, schema) = circumstances(&setup, exec, options)?;
     let task = Task {
         text,
         review: None,
@@ -87,6 +79,20 @@ pub fn run(
         return converse(setup, options, task, &signals);
     }
     alone(&setup, options, task, &signals)
+}
+
+/// Whether the folder is in a work tree, which `exec` wants, and the schema of the answer.
+fn circumstances(
+    setup: &Setup,
+    exec: bool,
+    options: &Options,
+) -> Result<(bool, Option<serde_json::Value>), Failure> {
+    let in_git = git::facts(&setup.cwd).is_some();
+    if exec && !in_git && !options.skip_git_repo_check {
+        return Err(no_repository(&setup.cwd).into());
+    }
+    let schema = options.output_schema.as_deref().map(read_schema);
+    Ok((in_git, schema.transpose()?))
 }
 
 /// Reviews a change, or what the words say, in a session of its own.
@@ -109,20 +115,13 @@ pub fn review(what: &args::Review, exec: bool, options: &Options) -> Result<u8, 
     let Some((setup, _)) = prepared? else {
         return Ok(exit::OK);
     };
-    let in_git = git::facts(&setup.cwd).is_some();
-    if exec && !in_git && !options.skip_git_repo_check {
-        return Err(no_repository(&setup.cwd).into());
-    }
-    let schema = options
-        .output_schema
-        .as_deref()
-        .map(read_schema)
-        .transpose()?;
+    let (_, schema) = circumstances(&setup, exec, options)?;
     let task = Task {
         text: None,
         review: Some(target),
         stored: None,
         schema,
+        // Nothing is changed, so nobody has to be told what cannot be taken back.
         in_git: true,
     };
     alone(&setup, options, task, &signals)

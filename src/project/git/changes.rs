@@ -279,8 +279,8 @@ fn unquoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::git::run_in as git;
     use std::fs;
-    use std::process::Command;
 
     /// A repository with one commit; `None` on a machine without git.
     fn repository() -> Option<tempfile::TempDir> {
@@ -291,18 +291,6 @@ mod tests {
         git(dir.path(), &["add", "."])?;
         git(dir.path(), &["commit", "-q", "-m", "first"])?;
         Some(dir)
-    }
-
-    fn git(dir: &Path, args: &[&str]) -> Option<String> {
-        let out = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-            .args(["-c", "commit.gpgsign=false"])
-            .args(args)
-            .current_dir(dir)
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        out.status.success().then_some(text)
     }
 
     fn paths(changes: &Changes) -> Vec<&str> {

@@ -157,18 +157,7 @@ fn mtime(meta: &Metadata) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
-
-    fn git(dir: &Path, args: &[&str]) -> Option<String> {
-        let out = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-            .args(args)
-            .current_dir(dir)
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        out.status.success().then_some(text)
-    }
+    use crate::project::git::run_in as git;
 
     #[test]
     fn every_version_names_what_git_tracks() {

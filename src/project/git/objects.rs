@@ -109,22 +109,13 @@ fn run(dir: &Path, args: &[&str], lines: &[&str], cancel: &Cancel) -> Option<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::git::run_in;
     use std::fs;
-    use std::process::Command;
 
     #[test]
     fn objects_come_out_and_nothing_of_the_repository_runs() {
         let dir = tempfile::tempdir().unwrap();
-        let git = |args: &[&str]| {
-            let out = Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-                .args(args)
-                .current_dir(dir.path())
-                .output()
-                .ok()?;
-            let text = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-            out.status.success().then_some(text)
-        };
+        let git = |args: &[&str]| run_in(dir.path(), args);
         // A machine without git has nothing to read.
         if git(&["init", "-q"]).is_none() {
             return;

@@ -3,7 +3,7 @@
 use super::manifest::State;
 use super::objects::Content;
 use super::*;
-use std::process::Command;
+use crate::project::git::run_in;
 
 /// A folder and a home.
 struct Place {
@@ -49,12 +49,7 @@ impl Place {
     }
 
     fn git(&self, args: &[&str]) -> bool {
-        Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-            .args(args)
-            .current_dir(self.root())
-            .status()
-            .is_ok_and(|s| s.success())
+        run_in(&self.root(), args).is_some()
     }
 }
 
