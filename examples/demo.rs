@@ -27,6 +27,7 @@ use open_interpreter::cancel::Cancel;
 use open_interpreter::cli;
 use open_interpreter::cli::render::human::Human;
 use open_interpreter::cli::render::sanitize::sanitize;
+use open_interpreter::cli::render::screen::Screen;
 use open_interpreter::cli::render::{ColorChoice, Theme, diff::diff};
 use open_interpreter::cli::signals::Signals;
 use open_interpreter::config::{self, Config, Overrides};
@@ -94,7 +95,13 @@ fn demo() -> Result<bool, String> {
     write(work, "test_habits.py", TESTS)?;
 
     let theme = Theme::new(ColorChoice::Auto, &io::stdout());
-    let mut front = Human::new(io::stdout(), theme, true, false, None);
+    let mut front = Human::new(
+        Screen::new(io::stdout(), theme.dim),
+        theme,
+        true,
+        false,
+        None,
+    );
     let live = match recorded {
         true => None,
         false => place.with_local_server(&mut front)?,
@@ -254,6 +261,7 @@ fn run_tests(work: &Path) -> Result<(bool, String), String> {
             .collect(),
         lift: Lift::Nothing,
         stdin: false,
+        split: false,
     };
     let mut running = Sandbox::new(policy)
         .spawn(&run)
