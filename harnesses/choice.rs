@@ -44,12 +44,17 @@ pub struct Clues<'a> {
 /// The harness of a model's family, judged by the model's own name, then by the family that the
 /// server tells, then by the provider. `None`: nothing is known; the caller takes [`GENERAL`].
 pub fn for_model(clues: Clues) -> Option<&'static str> {
+    // Of the address only the host: many providers have `/openai` in their path.
+    let host = clues
+        .base_url
+        .split_once("://")
+        .map_or("", |(_, rest)| rest);
     let texts = [
         clues.model,
         clues.family.unwrap_or_default(),
         clues.provider_id,
         clues.provider_name,
-        clues.base_url,
+        host.split('/').next().unwrap_or_default(),
     ];
     texts
         .into_iter()
@@ -143,6 +148,16 @@ mod tests {
             ..Clues::default()
         };
         assert_eq!(for_model(named), Some("zcode"));
+    }
+
+    #[test]
+    fn the_path_of_an_address_names_no_family() {
+        let hosted = Clues {
+            model: "llama-3.3-70b",
+            base_url: "https://api.groq.com/openai/v1",
+            ..Clues::default()
+        };
+        assert_eq!(for_model(hosted), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What several harnesses share: templates, line numbers, paths, and the frame of a tool result.
 
+pub mod agents;
 pub mod args;
 pub mod ask;
 pub mod claude;
@@ -8,11 +9,15 @@ pub mod diff;
 pub mod edit;
 pub mod editor;
 pub mod kimi;
+pub mod page;
+pub mod skills;
 pub mod surface;
 
 use super::{Context, Document, Done, Input, Instructions, Notice, Size};
 use crate::model::{Item, Part, ToolResult};
-use crate::tools::action::{ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus};
+use crate::tools::action::{
+    Action, AgentOut, AgentState, ChangeKind, FileChange, Outcome, Pass, ShellOut, ShellStatus,
+};
 use crate::words::head;
 use cut::{Limit, cut};
 use std::fmt::Write;
@@ -236,6 +241,50 @@ pub fn answer_parts(done: &Done, content: Vec<Part>, is_error: bool) -> Item {
     }
 }
 
+/// The answer to a call of a tool that is no tool of the harness: that of an MCP server, or a search
+/// for such. `None` for any other.
+pub fn further_tool(done: &Done, room: usize) -> Option<Item> {
+    done.call.as_ref()?;
+    let Ok((Action::Mcp(_) | Action::FindTools { .. }, outcome)) = &done.result else {
+        return None;
+    };
+    let is_error = outcome.is_error();
+    Some(match outcome {
+        Outcome::Mcp(out) => {
+            let mut parts = out.parts.clone();
+            for note in &done.notes {
+                parts.push(Part::text(format!("Note: {note}")));
+            }
+            answer_parts(done, parts, is_error)
+        }
+        Outcome::ToolsFound(text) => answer(done, text.clone(), is_error, room),
+        Outcome::Failed(why) => answer(done, why.to_string(), is_error, room),
+        other => answer(done, not_done(other).unwrap_or_default(), is_error, room),
+    })
+}
+
+/// The parts of an answer.
+pub fn content(item: &mut Item) -> Option<&mut Vec<Part>> {
+    match item {
+        Item::ToolResult(ToolResult { content, .. }) | Item::User { content } => Some(content),
+        _ => None,
+    }
+}
+
+/// Puts words of the program at the end of an answer: after its text, or after its picture.
+pub fn append(item: &mut Item, words: &str) {
+    let Some(content) = content(item) else {
+        return;
+    };
+    match content.last_mut() {
+        Some(Part::Text { text }) => {
+            text.push_str("\n\n");
+            text.push_str(words);
+        }
+        _ => content.push(Part::text(words)),
+    }
+}
+
 /// What is said alike in all harnesses: why nothing, or not all, was done. `None` for an outcome
 /// that has a result of its own, and for a failure, whose words depend on the tool.
 pub fn not_done(outcome: &Outcome) -> Option<String> {
@@ -297,10 +346,23 @@ pub fn job_ended(command: &str, code: Option<i32>) -> String {
     }
 }
 
+/// That a nested agent has worked, with its answer.
+pub fn agent_done(agent: &AgentOut) -> String {
+    let name = agent.name.clone().unwrap_or(agent.id.to_string());
+    match &agent.state {
+        AgentState::Done(out) => match &out.failure {
+            None => format!("The nested agent {name} has answered:\n{}", out.text),
+            Some(why) => format!("The nested agent {name} failed: {why}\n{}", out.text),
+        },
+        AgentState::Waiting | AgentState::Closed => format!("The nested agent {name} was ended."),
+    }
+}
+
 /// A notice in plain words, for a harness whose original has none of its own.
 pub fn told(notice: &Notice) -> String {
     match notice {
         Notice::JobEnded { command, code, .. } => job_ended(command, *code),
+        Notice::AgentDone(agent) => agent_done(agent),
         Notice::Planning(on) => planning(*on).into(),
         Notice::Nudge(text) => text.clone(),
     }

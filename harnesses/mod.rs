@@ -26,7 +26,7 @@ pub mod zcode;
 
 pub use crate::model::arguments::CallError;
 use crate::model::{Item, Part, Reply, ToolCall, ToolSpec};
-use crate::tools::action::{Action, Outcome, PlanStep};
+use crate::tools::action::{Action, AgentOut, Outcome, PlanStep};
 pub use choice::{Clues, GENERAL, for_model};
 pub use compact::{CompactPlan, Facts};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use crate::project::skills::Skill;
 pub use crate::project::{Document, Instructions};
 
 /// Every harness.
@@ -105,6 +106,15 @@ pub trait Harness: Sync {
     fn results(&self, _state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
         done.iter().map(|done| self.result(done, room)).collect()
     }
+    /// How the instructions of a folder below the working folder are told, with the first result
+    /// that shows a file in it. `None`: the original does not tell them.
+    fn nested(&self, _document: &Document) -> Option<Nested> {
+        None
+    }
+    /// True when they are told with a command, too, that names a file or folder there.
+    fn nested_by_command(&self) -> bool {
+        false
+    }
     /// The inverse of [`Harness::action`]: the name and arguments of the call that asks for this,
     /// so that a transcript can change its harness. `None`: it has no such tool. The text of a
     /// freeform tool stands under `input`; a harness that reads text gives the label of a fenced
@@ -141,6 +151,10 @@ pub struct Start {
     pub system: String,
     /// The tools on offer; empty for a harness that reads actions from text.
     pub tools: Vec<ToolSpec>,
+    /// Tools that are not shown for lack of room: the harness has a search for them, and takes their
+    /// calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<ToolSpec>,
     /// Items before the first message of the user.
     pub opening: Vec<Item>,
     /// Tools of the original agent that are not offered in this run, each with the reason.
@@ -218,6 +232,9 @@ pub struct Context {
     pub tree: Vec<(String, bool)>,
     /// AGENTS.md and its kind.
     pub instructions: Instructions,
+    /// The skills that the model is told of, cut to their share.
+    #[serde(default)]
+    pub skills: Vec<Skill>,
     /// `developer_instructions` of the config.
     pub developer_instructions: Option<String>,
     /// A text that replaces the harness's own system prompt (`model_instructions_file`).
@@ -230,6 +247,9 @@ pub struct Context {
     pub guidance: bool,
     /// A person can be asked.
     pub interactive: bool,
+    /// Nothing but the model's server is ever connected to.
+    #[serde(default)]
+    pub offline: bool,
     /// 0 for the session that the person talks to, 1 for an agent that it started, and so on.
     #[serde(default)]
     pub depth: u32,
@@ -275,6 +295,10 @@ pub struct State {
     /// Nothing may be changed until the person agreed to a plan; kept by the agent loop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub planning: bool,
+    /// Instruction files of folders below the working folder that the conversation holds; kept by
+    /// the agent loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructed: Vec<PathBuf>,
     /// Counters under names of the harness's own choice.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
@@ -313,6 +337,15 @@ pub struct Done {
     pub notes: Vec<String>,
 }
 
+/// Where the instructions of a folder below the working folder are told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Nested {
+    /// At the end of the result that shows a file in it.
+    InResult(String),
+    /// Behind all results of the reply.
+    Behind(Item),
+}
+
 /// Something that happened without the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
@@ -327,6 +360,8 @@ pub enum Notice {
         /// Where its whole output is, if it is kept in a file.
         file: Option<PathBuf>,
     },
+    /// A nested agent that was begun for later has worked.
+    AgentDone(AgentOut),
     /// The person began or ended the planning mode.
     Planning(bool),
     /// A short message of the program to the model, for example the one nudge after an empty reply.

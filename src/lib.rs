@@ -9,7 +9,7 @@
 //! | [`harnesses`] | how a model sees the task |
 //! | [`tools`], [`model`], [`project`] | what an action does, how bytes reach a model, what a repository brings |
 //! | [`config`] | typed settings, each knowing where it came from |
-//! | [`sandbox`], [`store`], [`cancel`], [`words`] | what the world allows, what is on disk, the stop flag, cutting and comparing words |
+//! | [`sandbox`], [`store`], [`jsonrpc`], [`cancel`], [`words`] | what the world allows, what is on disk, messages between programs, the stop flag, cutting and comparing words |
 //!
 //! A program that embeds this library calls [`sandbox::helper_main`] before anything else, since
 //! the sandbox helper is the program itself, run again.
@@ -22,6 +22,7 @@ pub mod cli;
 pub mod config;
 #[path = "../harnesses/mod.rs"]
 pub mod harnesses;
+pub mod jsonrpc;
 pub mod model;
 pub mod project;
 pub mod sandbox;

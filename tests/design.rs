@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 6] = [
     &["harnesses"],
     &["tools", "model", "project"],
     &["config"],
-    &["sandbox", "store", "cancel", "words"],
+    &["sandbox", "store", "jsonrpc", "cancel", "words"],
 ];
 
 /// Every Rust file below a folder.

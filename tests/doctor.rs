@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::script::*;
 use support::server::{Kind, Server};
-use support::{Agent, Run, harnesses};
+use support::{Agent, Run, harnesses, on_hosted_wires};
 
 /// The word that the trial's file holds, out of the result in the request.
 fn word(body: &Value) -> String {
@@ -406,6 +406,11 @@ fn the_tier_is_named_and_small() {
             run.expect_exit(0).expect_stdout("done\n");
         }
     }
+}
+
+#[test]
+fn a_prompt_is_small_on_the_wires_of_hosted_models_too() {
+    on_hosted_wires(&[("O32", the_tier_is_named_and_small)]);
 }
 
 #[test]

@@ -387,10 +387,10 @@ fn a_reply_with_a_thousand_calls_is_done_in_part_and_the_model_is_told() {
         .window(131_072)
         .model(script![calls, say("done")])
         .run("go");
-    let run = expect_sentence(run, 0, "only the first 64 calls")
-        .expect_request(2, |b| b.to_string().contains("the first 64 calls"));
+    let run = expect_sentence(run, 0, "only the first 32 calls")
+        .expect_request(2, |b| b.to_string().contains("the first 32 calls"));
     let done = std::fs::read_to_string(run.workspace().join("f")).expect("the file");
-    assert_eq!(done.lines().count(), 64);
+    assert_eq!(done.lines().count(), 32);
 }
 
 #[test]

@@ -169,3 +169,38 @@ fn a_change_holds_on_every_wire() {
         }
     }
 }
+
+/// `--size` of a resumed session is another prompt for the same conversation, and said.
+#[test]
+fn a_resumed_session_takes_another_size() {
+    let run = Agent::new()
+        .harness("qwen-code")
+        .model(script![
+            run("echo first-output"),
+            say("one"),
+            say("two"),
+            say("three")
+        ])
+        .run("the word is albatross")
+        .expect_exit(0);
+    let run = run
+        .again(&resume(&["--size", "tiny"]), Some("and?"))
+        .expect_exit(0)
+        .expect_stderr("the size of the harness is tiny now");
+    let requests = run.server.requests();
+    let prompt = |at: usize| offered(&requests[at].body).len();
+    assert!(prompt(2) < prompt(0), "{} {}", prompt(2), prompt(0));
+    let text = strict::all_text(&requests[2].body);
+    assert!(
+        text.contains("albatross") && text.contains("first-output"),
+        "{text}"
+    );
+    // It is kept, and said no more.
+    let run = run.again(&resume(&[]), Some("and?")).expect_exit(0);
+    assert!(
+        !run.stderr.contains("the size of the harness"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(offered(&run.server.requests()[3].body).len(), prompt(2));
+}

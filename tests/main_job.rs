@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, harnesses};
+use support::{Agent, WIRES, harnesses, on_hosted_wires};
 
 const HABITS: &str = include_str!("../examples/habit-tracker/habits.py");
 const TESTS: &str = include_str!("../examples/habit-tracker/test_habits.py");
@@ -227,31 +227,54 @@ fn one_system_message_first_and_a_person_or_tool_last() {
             )
             .expect_exit(0);
         for (n, request) in run.server.requests().iter().enumerate() {
-            let roles: Vec<_> = request.body["messages"]
-                .as_array()
-                .expect("messages")
-                .iter()
-                .map(|m| m["role"].as_str().unwrap_or(""))
-                .collect();
-            assert_eq!(roles[0], "system", "{harness} request {n}");
-            assert_eq!(
-                roles
-                    .iter()
-                    .filter(|r| **r == "system" || **r == "developer")
-                    .count(),
-                1,
-                "{harness} request {n}"
-            );
+            let body = &request.body;
+            let at = format!("{harness}, {} request {n}", request.path);
+            let list = [&body["messages"], &body["input"]];
+            let list = list.iter().find_map(|l| l.as_array()).expect("messages");
+            let who = |m: &serde_json::Value| {
+                let kind = m["type"].as_str().filter(|kind| *kind != "message");
+                kind.or(m["role"].as_str()).unwrap_or_default().to_owned()
+            };
+            let roles: Vec<String> = list.iter().map(who).collect();
+            let systems = roles.iter().filter(|r| *r == "system").count();
+            match request.path.as_str() {
+                // The system prompt is no message there.
+                "/v1/responses" => {
+                    assert!(systems == 0 && body["instructions"].is_string(), "{at}")
+                }
+                "/v1/messages" => {
+                    assert!(systems == 0 && !body["system"].is_null(), "{at}");
+                    assert!(!roles.contains(&"developer".into()), "{at}: {roles:?}");
+                }
+                _ => {
+                    assert!(systems == 1 && roles[0] == "system", "{at}: {roles:?}");
+                    assert!(!roles.contains(&"developer".into()), "{at}: {roles:?}");
+                }
+            }
+            let last = roles.last().expect("not empty");
+            let ends = [
+                "user",
+                "tool",
+                "function_call_output",
+                "custom_tool_call_output",
+            ];
+            assert!(ends.contains(&last.as_str()), "{at}: {last}");
             assert!(
-                ["user", "tool"].contains(roles.last().expect("not empty")),
-                "{harness} request {n}"
-            );
-            assert!(
-                support::strict::all_text(&request.body).contains("Always be kind."),
-                "{harness} request {n}: AGENTS.md is missing"
+                support::strict::all_text(body).contains("Always be kind."),
+                "{at}: AGENTS.md is missing"
             );
         }
     }
+}
+
+#[test]
+fn these_hold_on_the_wires_of_hosted_models_too() {
+    on_hosted_wires(&[
+        ("O10", one_system_message_first_and_a_person_or_tool_last),
+        ("O24", resume_keeps_the_sandbox_unless_a_flag_widens_it),
+        #[cfg(unix)]
+        ("O17", an_interrupt_frees_the_server_and_the_session_goes_on),
+    ]);
 }
 
 #[test]

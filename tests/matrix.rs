@@ -5,8 +5,8 @@ mod support;
 use open_interpreter::harnesses::{self, Harness};
 use open_interpreter::model::{CallKind, ToolCall};
 use open_interpreter::tools::action::{
-    Action, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus, Unique,
-    WriteRule,
+    Action, AgentWant, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus,
+    Unique, WriteRule,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -166,8 +166,19 @@ fn news(run: &Run, request: usize) -> String {
 /// strict server. The first request that is wrong ends the run with the server's complaint.
 #[test]
 fn every_deed_works_in_every_harness_on_every_wire() {
+    every_deed(&WIRES, false);
+}
+
+/// The same at a hosted provider, which is stricter: custom tools, sealed and signed thoughts, cache
+/// marks, no unknown field.
+#[test]
+fn every_deed_works_in_every_harness_at_a_hosted_provider() {
+    every_deed(&["chat", "responses", "messages"], true);
+}
+
+fn every_deed(wires: &[&str], far: bool) {
     for id in harnesses() {
-        for wire in WIRES {
+        for wire in wires {
             let deeds = deeds(id);
             let mut steps: Vec<Step> = deeds.iter().map(|(_, step, _)| step.clone()).collect();
             // Two calls in one reply, where a reply may hold two.
@@ -188,7 +199,14 @@ fn every_deed_works_in_every_harness_on_every_wire() {
             if matches!(id, "native" | "kimi-cli") {
                 edited = edited.replacen("return 1", "return 2", 1);
             }
-            let run = Agent::new()
+            for step in steps.iter_mut().filter(|_| far) {
+                step.reasoning = "a thought".into();
+            }
+            let agent = match far {
+                true => Agent::new().hosted(),
+                false => Agent::new(),
+            };
+            let run = agent
                 .harness(id)
                 .wire(wire)
                 .window(65_536)
@@ -288,6 +306,8 @@ fn sample(name: &str, schema: &Value) -> Value {
         }
         (_, "status") => json!("pending"),
         (_, "rev") => json!("HEAD"),
+        (_, "ref") => json!("a.py"),
+        (_, "task_id") => json!("shell_00000001"),
         (_, "subagent_type") => json!("general"),
         _ => json!("words"),
     }
@@ -303,15 +323,102 @@ fn samples(schema: &Value) -> Value {
     Value::Object(pairs.collect())
 }
 
+/// What a nested agent answers.
+const PART: &str = "The nested agent did its part.";
+
+/// One call of each tool for nested agents, in an order in which each can work, with the answers of
+/// the agent where it gets its turn.
+fn nesting(id: &'static str, tools: &[(String, Value)]) -> Vec<(&'static str, Vec<Step>)> {
+    let part = |agent: Option<&str>, later| {
+        Action::Delegate(Delegate {
+            title: "a part".into(),
+            prompt: "Do the part.".into(),
+            agent: agent.map(str::to_owned),
+            later,
+            ..Delegate::default()
+        })
+    };
+    let see = |want| Action::Agents {
+        agents: vec!["1".into()],
+        want,
+    };
+    let mut waits = false;
+    let mut steps: Vec<(&'static str, Vec<Step>)> = vec![];
+    for action in [
+        part(None, true),
+        see(AgentWant::Answer),
+        part(Some("1"), false),
+        see(AgentWant::Answer),
+        see(AgentWant::Close),
+        see(AgentWant::Reopen),
+        part(None, false),
+    ] {
+        let Some((name, arguments)) = harness(id).write(&action) else {
+            continue;
+        };
+        let is_offered = tools.iter().any(|(n, _)| n == name);
+        let again = matches!(action, Action::Delegate(Delegate { agent: None, .. }));
+        if !is_offered || again && steps.iter().any(|(n, _)| *n == name) {
+            continue;
+        }
+        let mut step = vec![call(name, arguments.clone())];
+        let works = match meaning(id, name, arguments) {
+            Action::Delegate(part) if part.later => {
+                waits = true;
+                false
+            }
+            Action::Delegate(_) => true,
+            _ => waits,
+        };
+        if works {
+            waits = false;
+            step.push(say(PART));
+        }
+        steps.push((name, step));
+    }
+    steps
+}
+
+/// The tools that the harness's own search finds, as a session of full size has them.
+fn deferred(id: &str) -> Vec<(String, Value)> {
+    let home = tempfile::tempdir().expect("a folder");
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_interpreter"))
+        .args(["harness", "show", id, "--size", "full", "--json"])
+        .current_dir(home.path())
+        .env("INTERPRETER_HOME", home.path())
+        .env("HOME", home.path())
+        .output()
+        .expect("it runs");
+    let shown: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let tools = shown["deferred"].as_array().cloned().unwrap_or_default();
+    let pair = |tool: &Value| {
+        let name = tool["name"].as_str().unwrap_or_default().to_owned();
+        (name, tool["parameters"].clone())
+    };
+    // What this one runs is cargo, for a project that is not there.
+    let runs_cargo = |(name, _): &(String, Value)| name == "run_tests";
+    tools
+        .iter()
+        .map(pair)
+        .filter(|tool| !runs_cargo(tool))
+        .collect()
+}
+
+/// What the harness makes of a call.
+fn meaning(id: &str, name: &str, arguments: Value) -> Action {
+    let call = ToolCall {
+        id: "1".into(),
+        name: name.into(),
+        arguments: arguments.to_string(),
+        kind: CallKind::Function,
+        recovered: false,
+    };
+    harness(id).action(&call).expect("a good call")
+}
+
 /// Nothing is advertised without a handler: each offered tool is called once and understood.
 #[test]
 fn every_advertised_tool_has_a_handler() {
-    let delegate = Action::Delegate(Delegate {
-        role: String::new(),
-        title: "a part".into(),
-        prompt: "Do the part.".into(),
-        read_only: false,
-    });
     let wait = Action::ShellWait {
         id: Some(1),
         wait: Duration::ZERO,
@@ -332,19 +439,29 @@ fn every_advertised_tool_has_a_handler() {
             .harness(id)
             .model(script![finish(id, "ok")])
             .run("hi");
-        let tools = strict::tools(&dry.server.requests()[0].body);
+        let mut tools = strict::tools(&dry.server.requests()[0].body);
+        tools.extend(deferred(id));
         let known: Vec<(&str, Value)> = [&wait, &input, &Action::ShellStop { id: 1 }]
             .into_iter()
             .filter_map(|action| harness(id).write(action))
             .collect();
-        let nested = harness(id).write(&delegate).map(|(name, _)| name);
         // Something runs in the background, so that there is something to ask for.
         let mut steps: Vec<Step> = harness(id)
             .write(&background)
             .map(|(name, arguments)| call(name, arguments))
             .into_iter()
             .collect();
+        let nesting = nesting(id, &tools);
+        let delegates = !nesting.is_empty();
+        let mut tried: Vec<&str> = vec![];
+        for (name, step) in nesting {
+            tried.push(name);
+            steps.extend(step);
+        }
         for (name, schema) in &tools {
+            if tried.contains(&name.as_str()) {
+                continue;
+            }
             if harness(id)
                 .write(&Action::Finish {
                     text: String::new(),
@@ -358,6 +475,10 @@ fn every_advertised_tool_has_a_handler() {
                 .find(|(n, _)| n == name)
                 .map(|(_, a)| a.clone());
             let arguments = arguments.unwrap_or_else(|| match name.as_str() {
+                // A change of a cell must name it.
+                "NotebookEdit" => {
+                    json!({"notebook_path": "a.ipynb", "cell_id": "cell-0", "new_source": "1"})
+                }
                 "str_replace_editor" => json!({"command": "view", "path": "a.py"}),
                 // Its form is either of two, so neither is required.
                 "apply_patch" if schema["properties"].get("changes").is_some() => {
@@ -366,9 +487,6 @@ fn every_advertised_tool_has_a_handler() {
                 _ => samples(schema),
             });
             steps.push(call(name, arguments));
-            if nested == Some(name) {
-                steps.push(say("The nested agent did its part."));
-            }
         }
         let count = steps.len() + 1;
         steps.push(finish(id, "All tools were tried."));
@@ -385,9 +503,8 @@ fn every_advertised_tool_has_a_handler() {
             "{id}: {}",
             run.stderr
         );
-        if nested.is_some() {
-            let answer = "The nested agent did its part.";
-            let told = (1..=count).any(|n| run.request_text(n).contains(answer));
+        if delegates {
+            let told = (1..=count).any(|n| run.request_text(n).contains(PART));
             assert!(told, "{id}: the answer of the nested agent is not told");
         }
     }

@@ -85,6 +85,10 @@ fn peers(trace: &Path) -> BTreeSet<String> {
     assert!(text.contains("connect("), "the trace is empty:\n{text}");
     let mut peers = BTreeSet::new();
     for line in text.lines() {
+        assert!(
+            !line.contains("listen("),
+            "somebody could connect to it: {line}"
+        );
         let datagram = line.contains("SOCK_DGRAM") || line.contains("SOCK_RAW");
         assert!(!(line.contains("socket(AF_INET") && datagram), "{line}");
         // A daemon behind a named socket could look a name up for us.
@@ -116,6 +120,8 @@ fn a_session_has_one_peer_and_looks_nothing_up() {
         let runs = [
             (None, "chat"),
             (None, "ollama"),
+            (None, "responses"),
+            (None, "messages"),
             (Some("--offline"), "chat"),
             (Some("--offline"), "ollama"),
         ];

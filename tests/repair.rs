@@ -3,9 +3,10 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::time::Duration;
 use support::script::*;
 use support::server::Kind;
-use support::{Agent, WIRES, ending_with_words, harnesses, shell, with_tools};
+use support::{Agent, WIRES, ending_with_words, harnesses, on_hosted_wires, shell, with_tools};
 
 /// A run without reminders: what is counted here are the requests that a broken call costs.
 fn agent() -> Agent {
@@ -106,16 +107,19 @@ fn the_server_cannot_read_its_own_model() {
     }
     // The same from llama-server, which says what it expected.
     let body = r#"{"error":{"code":500,"message":"The model produced output that does not match the expected peg-native format","type":"server_error"}}"#;
-    agent()
-        .model(script![
-            fail(500, body),
-            run("echo ok > ok.txt"),
-            say("done")
-        ])
-        .run("go")
-        .expect_exit(0)
-        .expect_file("ok.txt", "ok\n")
-        .expect_requests(3);
+    for wire in ["chat", "responses", "messages"] {
+        agent()
+            .wire(wire)
+            .model(script![
+                fail(500, body),
+                run("echo ok > ok.txt"),
+                say("done")
+            ])
+            .run("go")
+            .expect_exit(0)
+            .expect_file("ok.txt", "ok\n")
+            .expect_requests(3);
+    }
 }
 
 /// A quoted call that can mean one thing only is taken.
@@ -168,6 +172,11 @@ fn an_edit_with_drifted_indentation() {
         let both = ["2", "6"].iter().all(|line| said.contains(line));
         assert!(both, "{harness}: {said}");
     }
+}
+
+#[test]
+fn a_drifted_edit_is_mended_on_the_wires_of_hosted_models_too() {
+    on_hosted_wires(&[("O09", an_edit_with_drifted_indentation)]);
 }
 
 /// O11: a model without tools works from its prompt, and over a resume.
@@ -289,6 +298,176 @@ fn answers_are_held_in_shape_after_two_faults() {
             });
         assert!(!run.stderr.contains("\"final_answer\""), "{}", run.stderr);
     }
+}
+
+/// A model that did its work and then stays silent is made to say so, once; its next turn is free again.
+#[test]
+fn a_silent_model_is_held_in_the_shape_of_an_answer() {
+    let shaped = |body: &Value| !body["response_format"].is_null();
+    let answer = json!({"name": "final_answer", "arguments": {"text": "The file is made."}});
+    agent()
+        .harness("minimal")
+        .wire("chat")
+        .model(script![
+            run("echo hi > made.txt; cat made.txt"),
+            say(""),
+            say(""),
+            say(""),
+            say(&answer.to_string()),
+            say("Nothing else."),
+        ])
+        .run("make it")
+        .expect_exit(0)
+        .expect_stdout("The file is made.\n")
+        .expect_stderr("stays silent")
+        .expect_request(4, |body| !shaped(body))
+        .expect_request(5, |body| {
+            let choices = body["response_format"].to_string();
+            choices.contains("final_answer") && choices.contains("bash")
+        })
+        .again(
+            &["exec", "--skip-git-repo-check", "resume", "--last"],
+            Some("and what else"),
+        )
+        .expect_exit(0)
+        .expect_stdout("Nothing else.\n")
+        .expect_request(6, |body| !shaped(body));
+    // Silence without end is no success.
+    agent()
+        .harness("minimal")
+        .wire("chat")
+        .model(script![run("echo hi > made.txt"), say("")])
+        .run("make it")
+        .expect_exit(1)
+        .expect_stderr("neither text nor a call")
+        .expect_requests(5);
+}
+
+/// llama-server's grammar lets a small model begin one call after another; other servers have none.
+#[test]
+fn llama_server_is_asked_for_one_call_a_reply() {
+    for (kind, wire, several) in [
+        (Kind::LlamaServer, "chat", false),
+        (Kind::LlamaServer, "responses", false),
+        (Kind::Vllm, "chat", true),
+    ] {
+        agent()
+            .harness("minimal")
+            .server_kind(kind)
+            .wire(wire)
+            .model(script![say("done")])
+            .run("go")
+            .expect_exit(0)
+            .expect_request(1, |body| body["parallel_tool_calls"] == several);
+    }
+}
+
+/// llama-server holds back, and then drops, what it cannot read as a call: it is told to pass on what
+/// the model writes, and the same prompt goes out again.
+#[test]
+fn calls_that_the_server_holds_back_are_read_here() {
+    let held_back = say("").after(Duration::from_secs(40)).holding_back(900);
+    let swallowed = say("").usage(900, 0, 60);
+    let call = xml("bash", &[("command", "echo hi > made.txt")]);
+    for step in [held_back, swallowed] {
+        let raw = |body: &Value| body["tool_choice"] == "none" && body["tools"].is_array();
+        let run = agent()
+            .harness("minimal")
+            .wire("chat")
+            .model(script![step, say(&call), say("done")])
+            .run("make it")
+            .expect_exit(0)
+            .expect_stdout("done\n")
+            .expect_file("made.txt", "hi\n")
+            .expect_stderr("from here on they are read here")
+            .expect_request(1, |body| body.get("tool_choice").is_none())
+            .expect_request(2, raw)
+            .again(
+                &["exec", "--skip-git-repo-check", "resume", "--last"],
+                Some("and now"),
+            )
+            .expect_request(4, raw);
+        let requests = run.server.requests();
+        assert_eq!(requests[0].body["messages"], requests[1].body["messages"]);
+    }
+}
+
+/// A script that may not be executed is run, not written anew; both in the words of every harness.
+#[test]
+fn a_command_that_did_not_start_is_told_the_way_that_works() {
+    for harness in ending_with_words() {
+        let done = Agent::new()
+            .harness(harness)
+            .file("hello.py", "print('hello')\n")
+            .model(script![
+                run("./hello.py"),
+                run("python3 hello.py"),
+                say("It says hello.")
+            ])
+            .run("run it")
+            .expect_exit(0);
+        let said = done.request_text(2);
+        assert!(
+            said.contains("Run it with `python3 ./hello.py`"),
+            "{harness}: {said}"
+        );
+    }
+}
+
+/// llama-server makes no grammar of some schemas: measured with the Qwen3-Coder template and tools.
+#[test]
+fn a_server_that_cannot_hold_answers_in_shape_is_gone_on_with() {
+    let refusal = "{\"error\":{\"code\":400,\"message\":\"Failed to initialize samplers: failed to parse grammar\",\"type\":\"invalid_request_error\"}}";
+    let shaped = |body: &Value| !body["response_format"].is_null();
+    let fault = |n: u32| call("no_such_tool", json!({"a": n}));
+    agent()
+        .harness("minimal")
+        .wire("chat")
+        .model(script![
+            fault(1),
+            fault(2),
+            fail(400, refusal),
+            run("echo hi > made.txt"),
+            fault(3),
+            fault(4),
+            say("all done"),
+        ])
+        .run("make it")
+        .expect_exit(0)
+        .expect_stdout("all done\n")
+        .expect_stderr("cannot hold answers in shape (Failed to initialize samplers")
+        .expect_file("made.txt", "hi\n")
+        .expect_request(3, shaped)
+        .expect_request(4, |body| !shaped(body))
+        // It is not tried again.
+        .expect_request(7, |body| !shaped(body));
+}
+
+/// Trouble of another kind while answers are held in shape is trouble.
+#[test]
+fn an_error_that_is_not_about_the_shape_ends_the_run() {
+    let fault = |n: u32| call("no_such_tool", json!({"a": n}));
+    let run = agent()
+        .harness("minimal")
+        .wire("chat")
+        .model(script![
+            fault(1),
+            fault(2),
+            fail(
+                400,
+                "{\"error\":{\"message\":\"the image cannot be read\"}}"
+            ),
+            say("never"),
+        ])
+        .run("make it")
+        .expect_exit(1)
+        .expect_stderr("the image cannot be read")
+        .expect_requests(3);
+    assert!(
+        !run.stderr.contains("in shape (the image"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// A reply that only announces the next step is asked for it, once.

@@ -40,11 +40,14 @@ fn the_suite_as_an_ordinary_user() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("suite");
+    let binary = folder.path().join("interpreter");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    std::fs::copy(world::binary(), &binary).unwrap();
     let done = Command::new(program)
         .uid(NOBODY)
         .gid(NOBODY)
         .env("HOME", "/nonexistent")
+        .env("SANDBOX_TEST_BINARY", binary)
         .env_remove("TMPDIR")
         .current_dir("/")
         .output()

@@ -150,7 +150,7 @@ fn the_model_changes_with_the_conversation() {
     t.wait_for("the reasoning effort is the server's own");
     let status = t.says("/status");
     assert!(status.contains("(ollama wire)\n"), "{status}");
-    assert!(status.contains("provider Far"), "{status}");
+    assert!(status.contains("provider  Far\n"), "{status}");
     t.says("and now?");
     let requests = other.requests();
     assert_eq!(requests.len(), 1);
@@ -224,8 +224,7 @@ fn review_init_and_plan_are_turns() {
     assert!(shown.contains("- Bad — b.txt:1-1"), "{shown}");
     assert!(shown.contains("Nothing may be changed here"), "{shown}");
     assert!(!shown.contains("\"findings\"") && !t.has_file(), "{shown}");
-    t.types("/init\r");
-    t.wait_for("written");
+    assert!(t.says("/init").contains("written"));
     assert!(ws.join("AGENTS.md").is_file(), "{}", t.screen());
     assert!(t.says("/plan maybe").contains("neither on nor off"));
     assert!(t.says("/plan").contains("planning is on"));
@@ -249,4 +248,44 @@ fn background_commands_are_stopped_by_number() {
     assert!(t.says("/ps").contains("no command is running"));
     t.says("and?");
     assert!(latest(&t).contains("sleep 987"));
+}
+
+#[test]
+fn a_question_that_was_left_open_is_put_again() {
+    const QUESTION: &str = "your answer (no): ";
+    let ways = [
+        (libc::SIGHUP, "y", true),
+        (libc::SIGHUP, "n", false),
+        (libc::SIGTERM, "y", true),
+        (libc::SIGKILL, "y", true),
+    ];
+    for (signal, answer, made) in ways {
+        let steps = script![write("a.txt", "x\n"), say("all done"), say("more")];
+        let t = Terminal::start(steps, Some("go"));
+        t.wait_for(QUESTION);
+        // The terminal is closed, or the machine shuts down.
+        t.signal(signal);
+        let mut t = t.again(&["resume", "--last"]);
+        t.wait_for("here is the question again");
+        t.wait_for(QUESTION);
+        assert!(!t.has_file());
+        t.types(answer);
+        t.wait_for("all done");
+        assert_eq!(t.has_file(), made);
+        t.wait_for_prompt();
+        // The model sees the answer and nothing about an end of the session.
+        let requests = t.server.requests();
+        assert_eq!(requests.len(), 2);
+        let text = strict::all_text(&requests[1].body);
+        assert!(!text.contains("session ended"), "{text}");
+        let (old, new) = (&requests[0], &requests[1]);
+        let old = strict::parts(&old.path, &old.body);
+        assert_eq!(old[..], strict::parts(&new.path, &new.body)[..old.len()]);
+        t.says("and?");
+        t.types("/exit\r");
+        // Nothing is left to ask.
+        let t = t.again(&["resume", "--last"]);
+        t.wait_for_prompt();
+        assert!(!t.screen().contains("question again"));
+    }
 }

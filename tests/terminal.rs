@@ -8,7 +8,7 @@ use support::script::*;
 use support::server::{Kind, Server};
 use support::terminal::Terminal;
 
-const QUESTION: &str = "what to do instead: ";
+const QUESTION: &str = "your answer (no): ";
 
 fn asks() -> Vec<Step> {
     script![
@@ -21,7 +21,7 @@ fn asks() -> Vec<Step> {
 fn yes_is_an_answer() {
     let mut t = Terminal::start(asks(), Some("go"));
     t.wait_for(QUESTION);
-    t.types("y\n");
+    t.types("y");
     t.wait_for("all done");
     assert!(t.has_file());
     t.wait_for("› ");
@@ -54,6 +54,48 @@ fn an_interrupt_at_a_question_stops_the_turn_and_the_session_goes_on() {
     t.wait_for("all done");
     t.types("/exit\r");
     assert_eq!(t.exit_code(), Some(0));
+}
+
+/// The rule is shown as it would be saved, can be shortened, and counts from then on.
+#[test]
+fn always_saves_the_rule_that_is_shown() {
+    let steps = script![
+        run("touch one.txt"),
+        run("touch two.txt"),
+        say("all done"),
+        run("touch three.txt"),
+        say("all done")
+    ];
+    let mut t = Terminal::start(steps, Some("go"));
+    t.wait_for(QUESTION);
+    t.types("a");
+    t.wait_for("prefix_rule(pattern=[\"touch\", \"one.txt\"], decision=\"allow\", sandboxed=True)");
+    // What is no beginning of the command cannot be saved.
+    t.types("x\r");
+    t.wait_for("the command does not begin so");
+    // Back to the question, and again.
+    t.types("\x1b");
+    std::thread::sleep(Duration::from_millis(100));
+    t.types("a");
+    std::thread::sleep(Duration::from_millis(100));
+    t.types("\x17\r");
+    t.wait_for("all done");
+    let ws = t.home.path().join("ws");
+    assert!(ws.join("one.txt").is_file() && ws.join("two.txt").is_file());
+    assert_eq!(t.screen().matches(QUESTION).count(), 2, "{}", t.screen());
+    let saved = std::fs::read_to_string(t.home.path().join("home/rules/default.rules"));
+    assert_eq!(
+        saved.expect("the file").trim(),
+        "prefix_rule(pattern=[\"touch\"], decision=\"allow\", sandboxed=True)"
+    );
+    // It counts in later sessions.
+    t.wait_for_prompt();
+    t.types("/exit\r");
+    let mut t = t.again(&["touch three.txt"]);
+    t.wait_for("all done");
+    t.types("/exit\r");
+    assert!(t.home.path().join("ws/three.txt").is_file());
+    assert!(!t.screen().contains(QUESTION), "{}", t.screen());
 }
 
 /// Who stops at the question of a nested agent, or at a plan, stops the whole turn.
@@ -260,7 +302,7 @@ fn another_harness_in_mid_session() {
 fn small() -> Terminal {
     let server = Server::start(Kind::LmStudio, 4_096, script![say("done")]);
     let t = Terminal::on(server, "approval_policy = \"never\"\n", Some("hi"));
-    t.wait_for("which this session needs? [y/n] ");
+    t.wait_for("which this session needs? [y] yes  [n] no: ");
     t
 }
 

@@ -16,7 +16,10 @@
 //! | O15 | streams that break off | `main_job::a_call_from_a_broken_stream_is_not_run` |
 //! | O17 | cancel frees the server | `main_job::an_interrupt_frees_the_server_and_the_session_goes_on` |
 //! | O19 | no fallback to another host | `offline::a_dead_server_is_named_and_no_other_is_tried` |
+//! | O20 | a schema for the final answer | `exec::an_answer_that_does_not_is_asked_for_once_more_in_shape` |
 //! | O24 | resume keeps the sandbox | `main_job::resume_keeps_the_sandbox_unless_a_flag_widens_it` |
+//! | O25 | one bad MCP server | `mcp_client::stdio::one_bad_server_is_named_and_the_others_work` |
+//! | O26 | clean protocol stdout | `acp::standard_output_is_the_protocol_alone` |
 //! | O28 | nothing but the model server | `offline::a_session_has_one_peer_and_looks_nothing_up` |
 //! | O31 | numbers the user can see | `doctor::the_numbers_of_a_run_agree_with_the_server` |
 //! | O32 | a small fixed prompt | `doctor::the_tier_is_named_and_small` |
@@ -31,12 +34,37 @@ mod support;
 #[path = "user_cases/work.rs"]
 mod work;
 
-use support::{Run, strict};
+use support::{Run, on_hosted_wires, strict};
+
+/// The cases that are about no wire in particular. Those that stand elsewhere are run again beside
+/// themselves; O01, O02, O11 and O27 are about Ollama's own API alone.
+const ON_ANY_WIRE: [(&str, fn()); 10] = [
+    ("O04", room::o04_one_tool_result_never_fills_the_window),
+    ("O05", room::o05_compaction_that_cannot_help_stops),
+    ("O16", server::o16_a_slow_first_token),
+    ("O18", work::o18_stdin_that_never_closes),
+    ("O22", room::o22_output_caps_keep_what_matters),
+    ("O23", work::o23_failure_carries_its_text),
+    ("O33", work::o33_the_shell_is_named),
+    ("O34", safety::o34_patches_stay_inside),
+    ("O35", safety::o35_secrets_stay_out_of_commands),
+    ("O36", safety::o36_a_cloned_repository_is_inert),
+];
+
+/// Nothing of what users met depends on the API that the server speaks.
+#[test]
+fn the_cases_again_on_the_wires_of_hosted_models() {
+    on_hosted_wires(&ON_ANY_WIRE);
+}
 
 /// The text of the newest result in a request.
 fn result(run: &Run, request: usize) -> String {
     let body = &run.server.requests()[request - 1].body;
-    let messages = body["messages"].as_array().expect("messages");
+    let list = [&body["messages"], &body["input"]];
+    let messages = list
+        .into_iter()
+        .find_map(|l| l.as_array())
+        .expect("messages");
     strict::all_text(messages.last().expect("a message"))
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use support::script::*;
 use support::server::Kind;
 
-use support::{Agent, Run, WIRES, harnesses, strict};
+use support::{Agent, Run, WIRES, harnesses, on_hosted_wires, strict};
 
 /// Tool turns of the long task.
 const TURNS: usize = 62;
@@ -247,6 +247,11 @@ fn a_prompt_that_the_server_cut_is_noticed() {
         let failed = lines.any(|l| l.contains("turn.failed") && l.contains("2047"));
         assert!(failed, "{harness}: {}", run.stdout);
     }
+}
+
+#[test]
+fn a_cut_prompt_is_noticed_on_the_wires_of_hosted_models_too() {
+    on_hosted_wires(&[("O03", a_prompt_that_the_server_cut_is_noticed)]);
 }
 
 /// O14: an overflow is not sent twice, and both numbers are told.

@@ -1,8 +1,11 @@
 //! `claude-code`: the surface of Claude Code.
 
-use super::format::claude::{Family, compact_plan, context, git_state};
+use super::format::claude::{Family, SkillList, compact_plan, context, git_state, reminder};
 use super::format::prompt;
-use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State, Step};
+use super::{
+    CallError, CompactPlan, Context, Document, Done, Harness, Item, Nested, Notice, Start, State,
+    Step,
+};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{Action, OnTimeout};
 use serde_json::Value;
@@ -20,7 +23,9 @@ const FAMILY: Family = Family {
     inline: 30_000,
     role: "general-purpose",
     planning: PLANNING,
+    agents_later: true,
     tokens: "total_tokens",
+    skills: SkillList::First,
 };
 
 /// What a model is told in plan mode.
@@ -35,29 +40,39 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("CronCreate", "nothing runs by the clock here"),
     ("CronDelete", "nothing runs by the clock here"),
     ("CronList", "nothing runs by the clock here"),
-    ("EnterWorktree", "no worktrees yet"),
-    ("ExitWorktree", "no worktrees yet"),
-    ("LSP", "no language servers yet"),
+    (
+        "EnterWorktree",
+        "a session keeps to one folder; Bash runs git worktree",
+    ),
+    ("ExitWorktree", "a session keeps to one folder"),
+    (
+        "LSP",
+        "no language server is started; Grep finds names, and Bash runs the compiler",
+    ),
     (
         "Monitor",
         "background commands and their output files take its place",
     ),
-    ("NotebookEdit", "no notebooks yet"),
     ("PushNotification", "it needs a hosted account"),
     ("RemoteTrigger", "it needs a hosted account"),
     ("ScheduleWakeup", "nothing runs by the clock here"),
-    ("SendMessage", "a nested agent ends with its answer"),
-    ("Skill", "no skills yet"),
     ("TaskCreate", "TodoWrite takes its place"),
     ("TaskGet", "TodoWrite takes its place"),
     ("TaskList", "TodoWrite takes its place"),
     ("TaskUpdate", "TodoWrite takes its place"),
-    ("ToolSearch", "all tools are always shown"),
-    ("WebFetch", "no web access yet"),
-    ("WebSearch", "no web access yet"),
-    ("Workflow", "no workflows yet"),
-    ("ListMcpResourcesTool", "no MCP resources yet"),
-    ("ReadMcpResourceTool", "no MCP resources yet"),
+    (
+        "WebSearch",
+        "no search service is set up; WebFetch gets a page whose address is known",
+    ),
+    ("Workflow", "its scripts run agents side by side"),
+    (
+        "ListMcpResourcesTool",
+        "resources of MCP servers are not read; their tools are offered",
+    ),
+    (
+        "ReadMcpResourceTool",
+        "resources of MCP servers are not read; their tools are offered",
+    ),
 ];
 
 impl Harness for ClaudeCode {
@@ -90,6 +105,14 @@ impl Harness for ClaudeCode {
 
     fn results(&self, state: &mut State, done: &[Done], room: usize) -> Vec<Item> {
         FAMILY.results(state, done, room)
+    }
+
+    fn nested(&self, document: &Document) -> Option<Nested> {
+        Some(Nested::InResult(reminder(&format!(
+            "Contents of {}, instructions for what is in its folder:\n\n{}",
+            document.shown,
+            document.text.trim_end()
+        ))))
     }
 
     fn write(&self, action: &Action) -> Option<(&'static str, Value)> {

@@ -1,7 +1,7 @@
 //! `claude-code-bare`: the shape of Claude Code in its quiet mode for scripts: three tools and two
 //! lines of prompt.
 
-use super::format::claude::{Family, context};
+use super::format::claude::{Family, SkillList, context};
 use super::format::prompt;
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
@@ -21,7 +21,9 @@ const FAMILY: Family = Family {
     inline: 30_000,
     role: "general-purpose",
     planning: "",
+    agents_later: false,
     tokens: "total_tokens",
+    skills: SkillList::WithFiles,
 };
 
 impl Harness for ClaudeCodeBare {

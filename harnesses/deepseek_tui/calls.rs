@@ -1,9 +1,9 @@
 //! From a call to an action.
 
-use super::{TOOLS, git, plan, task_number};
+use super::{TOOLS, agents, canonical, git, map, pages, plan, programs, task_number};
 use crate::harnesses::CallError;
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::{ask, surface};
+use crate::harnesses::format::{ask, skills, surface};
 use crate::model::ToolCall;
 use crate::tools::action::{
     Action, Base, Grep, Pass, PatchForm, PlanStep, Read, Replace, Shell, Unique, WriteRule,
@@ -28,13 +28,15 @@ pub const AROUND: usize = 2;
 /// Files of a search by name by default, and at most. All are looked for, since some are left out
 /// only afterwards.
 pub const FILES: (usize, usize) = (20, 200);
+/// The most tools that a search for tools gives back.
+const FOUND: usize = 5;
 /// What makes a query a glob.
 pub const GLOB: [char; 4] = ['*', '?', '[', '{'];
 
 /// What a call asks for; `plan` is the list that an item is added to or changed in.
 pub fn action(call: &ToolCall, plan: &[PlanStep]) -> Result<Action, CallError> {
     let args = Args::of(call, TOOLS)?;
-    match call.name.as_str() {
+    match canonical(&call.name) {
         "apply_patch" => patch(&args),
         "checklist_add" => plan::add(&args, plan),
         "checklist_list" => Ok(Action::PlanRead),
@@ -53,17 +55,19 @@ pub fn action(call: &ToolCall, plan: &[PlanStep]) -> Result<Action, CallError> {
             read_first: false,
             may_create: false,
         }),
-        "exec_shell" => shell(&args),
+        "exec_shell" => shell(&args, call.name == "task_shell_start"),
         "exec_shell_cancel" => cancel(&args),
         "exec_shell_interact" => interact(&args),
         "exec_shell_wait" => Ok(Action::ShellWait {
             id: Some(task(&args)?),
             wait: match args.flag("wait") {
-                Some(false) => Duration::ZERO,
-                _ => wait(&args, WAIT),
+                Some(true) => wait(&args, WAIT),
+                None if call.name != "task_shell_wait" => wait(&args, WAIT),
+                _ => Duration::ZERO,
             },
             all: false,
         }),
+        "fetch_url" => pages::fetch(&args),
         "file_search" => files(&args),
         "grep_files" => Ok(Action::Grep(Grep {
             path: args.filled("path"),
@@ -105,13 +109,30 @@ pub fn action(call: &ToolCall, plan: &[PlanStep]) -> Result<Action, CallError> {
             content: args.need("content")?,
             rule: WriteRule::default(),
         }),
-        name => match git::command(name, &args)? {
-            Some(command) => Ok(Action::Shell(Shell::new(
-                command,
-                Duration::from_millis(TIMEOUT.0),
-            ))),
-            None => Err(surface::unknown(TOOLS, name)),
-        },
+        "load_skill" => skills::call(&args, "name"),
+        "project_map" => Ok(map::search()),
+        "retrieve_tool_result" => retrieve(&args),
+        "tool_search_tool_bm25" => Ok(Action::FindTools {
+            query: args.need_filled("query")?,
+            limit: FOUND,
+        }),
+        name => {
+            if let Some(action) = agents::action(name, &args) {
+                return action;
+            }
+            let command = match git::command(name, &args)? {
+                Some(command) => Some((command, TIMEOUT.0)),
+                // Tests may take their time.
+                None => programs::command(name, &args)?.map(|command| (command, TIMEOUT.1)),
+            };
+            match command {
+                Some((command, ms)) => Ok(Action::Shell(Shell::new(
+                    command,
+                    Duration::from_millis(ms),
+                ))),
+                None => Err(surface::unknown(TOOLS, name)),
+            }
+        }
     }
 }
 
@@ -156,9 +177,61 @@ fn whole_file(args: &Args) -> Result<Action, CallError> {
     }
 }
 
-fn shell(args: &Args) -> Result<Action, CallError> {
+/// A part of a long result, which is in the file that the result named.
+fn retrieve(args: &Args) -> Result<Action, CallError> {
+    let path = args.need_filled("ref")?;
+    let around = args.size("context_lines").unwrap_or(1).min(5);
+    if let Some(query) = args.filled("query") {
+        let most = args.size("max_matches").unwrap_or(20).min(MATCHES);
+        return Ok(Action::Grep(Grep {
+            path: Some(path),
+            ignore_case: true,
+            context: (around, around),
+            ..Grep::new(literal(&query), most)
+        }));
+    }
+    // `lines` is written like 10-40.
+    let lines = args.filled("lines");
+    let lines = lines.as_deref().and_then(|lines| lines.split_once('-'));
+    let parse = |text: &str| text.trim().parse::<usize>().ok();
+    let first = lines.and_then(|(from, _)| parse(from));
+    let first = first.or_else(|| args.size("start_line"));
+    let last = lines.and_then(|(_, to)| parse(to));
+    let last = last.or_else(|| args.size("end_line"));
+    let count = args.size("line_count").unwrap_or(READ_LINES.0);
+    let count = match (first, last) {
+        (Some(first), Some(last)) => last.saturating_sub(first).saturating_add(1),
+        _ => count,
+    };
+    let count = count.clamp(1, READ_LINES.1);
+    let from_end = args.text("mode") == Some("tail") && first.is_none();
+    Ok(Action::Read(Read {
+        first: if from_end {
+            count
+        } else {
+            first.unwrap_or(1).max(1)
+        },
+        from_end,
+        ..Read::new(path, Some(count), READ_BYTES)
+    }))
+}
+
+/// An expression that finds these very words.
+fn literal(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_ascii_punctuation() {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A command. One of the task tools always runs in the background.
+fn shell(args: &Args, behind: bool) -> Result<Action, CallError> {
     let command = args.need_filled("command")?;
-    let background = args.flag("background").unwrap_or(false);
+    let background = behind || args.flag("background").unwrap_or(false);
     let limit = wait_most(args, TIMEOUT.0);
     // Its input is made by the command itself: what is run is what is shown and asked about.
     let input = args.text("stdin").filter(|input| !input.is_empty());

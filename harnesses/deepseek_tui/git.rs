@@ -43,6 +43,19 @@ pub fn command(tool: &str, args: &Args) -> Result<Option<String>, CallError> {
                 }
             }
         }
+        "git_blame" => {
+            add("blame");
+            let first = number("start_line", u64::MAX, 1).max(1);
+            let lines = number("max_lines", 2000, 200).max(1);
+            add(&format!("-L{first},+{lines}"));
+            if flag("porcelain", false) {
+                add("--porcelain");
+            }
+            if let Some(rev) = args.filled("rev") {
+                add(&revision(args, rev)?);
+            }
+            args.need_filled("path")?;
+        }
         "git_show" => {
             add("show");
             let shows: &[&str] = match (flag("stat", true), flag("patch", true)) {

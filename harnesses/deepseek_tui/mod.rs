@@ -3,10 +3,14 @@
 //! The names of the original are escaped on the wire where they hold anything but letters, digits
 //! and `_`. No tool that is offered here has such a name.
 
+mod agents;
 mod calls;
 mod git;
+mod map;
 mod opening;
+mod pages;
 mod plan;
+mod programs;
 mod results;
 mod searches;
 mod write;
@@ -28,38 +32,17 @@ const NOTE_CWD: &str = "cwd";
 /// Set when a plan was given in the planning mode: the turn is over, for the user to read it.
 const PLANNED: &str = "planned";
 
-const LATER: &str = "no web access and no accounts yet";
+const SEARCH: &str = "no search service is set up";
+const ACCOUNT: &str = "no account of the user is known; exec_shell runs gh";
 const BESIDE: &str = "agents and tasks that run beside the turn; there are none here";
-const SHELL: &str = "exec_shell does it";
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("agent_open", BESIDE),
-    ("agent_eval", BESIDE),
-    ("agent_close", BESIDE),
-    ("tool_agent", BESIDE),
     ("task_create", BESIDE),
     ("task_list", BESIDE),
     ("task_read", BESIDE),
     ("task_cancel", BESIDE),
-    ("task_gate_run", BESIDE),
-    ("task_shell_start", "exec_shell with background is the same"),
-    ("task_shell_wait", "exec_shell_wait is the same"),
-    ("exec_wait", "another name of exec_shell_wait"),
-    ("exec_interact", "another name of exec_shell_interact"),
-    ("todo_write", "another name of checklist_write"),
-    ("todo_add", "another name of checklist_add"),
-    ("todo_update", "another name of checklist_update"),
-    ("todo_list", "another name of checklist_list"),
     (
-        "tool_search_tool_regex",
-        "all tools are shown from the start",
-    ),
-    (
-        "tool_search_tool_bm25",
-        "all tools are shown from the start",
-    ),
-    (
-        "retrieve_tool_result",
-        "a long result names the file that holds it, and read_file reads that",
+        "task_gate_run",
+        "notes a check in a task that runs beside the turn; exec_shell runs the check",
     ),
     (
         "recall_archive",
@@ -69,14 +52,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "diagnostics",
         "workspace, system and shell stand in the prompt",
     ),
-    ("project_map", "list_dir and file_search show the project"),
-    ("git_blame", SHELL),
-    ("run_tests", SHELL),
-    ("validate_data", SHELL),
-    ("code_execution", SHELL),
-    ("js_execution", SHELL),
-    ("pandoc_convert", SHELL),
-    ("image_ocr", "needs a program that reads text in pictures"),
+    (
+        "validate_data",
+        "a parser of JSON and TOML is at hand in the shell: exec_shell runs python3 -m json.tool",
+    ),
     ("fim_edit", "needs an endpoint that fills in text"),
     ("review", "asks a second model"),
     ("rlm_open", "no sessions over a model in code"),
@@ -85,19 +64,20 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("rlm_close", "no sessions over a model in code"),
     ("rlm_session_objects", "no sessions over a model in code"),
     ("handle_read", "no sessions over a model in code"),
-    ("revert_turn", "no snapshots of the workspace"),
-    ("load_skill", "no skills yet"),
+    ("revert_turn", "the user takes turns back, with /undo"),
     ("note", "no notebook; AGENTS.md holds what should last"),
-    ("notify", "the terminal shows the end of a turn"),
-    ("fetch_url", LATER),
-    ("web_search", LATER),
-    ("web.run", LATER),
-    ("finance", LATER),
-    ("github_issue_context", LATER),
-    ("github_pr_context", LATER),
-    ("github_comment", LATER),
-    ("github_close_issue", LATER),
-    ("github_close_pr", LATER),
+    (
+        "notify",
+        "the user chooses a program that is told of each turn (notify in the config)",
+    ),
+    ("web_search", SEARCH),
+    ("web.run", SEARCH),
+    ("finance", "no service for prices is set up"),
+    ("github_issue_context", ACCOUNT),
+    ("github_pr_context", ACCOUNT),
+    ("github_comment", ACCOUNT),
+    ("github_close_issue", ACCOUNT),
+    ("github_close_pr", ACCOUNT),
     ("pr_attempt_record", BESIDE),
     ("pr_attempt_list", BESIDE),
     ("pr_attempt_read", BESIDE),
@@ -207,6 +187,7 @@ impl Harness for DeepseekTui {
                 job_ended(command, *code),
                 task_id(*id)
             ),
+            Notice::AgentDone(agent) => agents::notice(agent),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -226,7 +207,23 @@ impl Harness for DeepseekTui {
 }
 
 fn is_call(done: &Done, name: &str) -> bool {
-    done.call.as_ref().is_some_and(|call| call.name == name)
+    let call = done.call.as_ref();
+    call.is_some_and(|call| canonical(&call.name) == name)
+}
+
+/// The name of a tool that has several.
+fn canonical(name: &str) -> &str {
+    match name {
+        "todo_write" => "checklist_write",
+        "todo_add" => "checklist_add",
+        "todo_update" => "checklist_update",
+        "todo_list" => "checklist_list",
+        "exec_wait" | "task_shell_wait" => "exec_shell_wait",
+        "exec_interact" => "exec_shell_interact",
+        "task_shell_start" => "exec_shell",
+        "tool_search_tool_regex" => "tool_search_tool_bm25",
+        other => other,
+    }
 }
 
 /// The arguments of the call behind a result.

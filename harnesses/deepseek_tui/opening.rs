@@ -1,7 +1,7 @@
 //! The one system message, from what never changes to what may; and the block before a message of
 //! the user.
 
-use crate::harnesses::format::{clip, documents, prompt};
+use crate::harnesses::format::{clip, documents, prompt, skills};
 use crate::harnesses::{Context, Size, State};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const ENTRIES: usize = 30;
 /// The most files that the block before a message names.
 const ACTIVE: usize = 8;
 /// Files that say what kind of project it is.
-const CONFIG_FILES: [&str; 16] = [
+pub const CONFIG_FILES: [&str; 16] = [
     "Cargo.toml",
     "package.json",
     "pyproject.toml",
@@ -65,6 +65,12 @@ pub fn system(cx: &Context) -> String {
             cx.arch,
             cx.shell,
             cx.cwd.display()
+        ));
+    }
+    if !cx.skills.is_empty() {
+        parts.push(format!(
+            "## Skills\nLoad the one that fits with load_skill before you begin.\n{}",
+            skills::lines(cx, false)
         ));
     }
     parts.extend(cx.developer_instructions.iter().cloned());

@@ -4,11 +4,12 @@
 use super::calls::READ_LINES;
 use super::opening::pretty;
 use super::searches::{found, listed, matches};
-use super::{arguments, is_call, plan, task_id};
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use super::{agents, arguments, canonical, is_call, map, pages, plan, task_id};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::diff::unified;
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{
-    answer, answer_parts, clip, matched_by, not_done, numbered_wide, plain, whereabouts,
+    answer, answer_parts, clip, exit_code, matched_by, not_done, numbered_wide, plain, whereabouts,
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
@@ -46,6 +47,7 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
         (_, Outcome::Read(out)) => read(done, out, cwd, room),
         (_, Outcome::Changed(changes)) => changed(action, changes, cwd),
         (_, Outcome::Listed(out)) => listed(out, room),
+        (_, Outcome::Found(out)) if is_call(done, "project_map") => map::told(done, out, cwd, room),
         (Action::Glob { pattern, .. }, Outcome::Found(out)) => found(done, pattern, out, cwd, room),
         (Action::Grep(grep), Outcome::Matches(out)) => {
             matches(done, out, grep.context.0, cwd, room)
@@ -58,6 +60,10 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
                 task_id(*id),
                 clip(&out.command, 200)
             )
+        }
+        (_, Outcome::Shell(out)) if is_call(done, "run_tests") => {
+            is_error = false;
+            tests(out, room)
         }
         (_, Outcome::Shell(out)) => command(done, out, room),
         (_, Outcome::Jobs(jobs)) => {
@@ -83,6 +89,14 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
             plan::percent(steps),
             pretty(&plan::checklist(steps))
         ),
+        (Action::Delegate(part), Outcome::Delegated(out)) => agents::worked(part, out),
+        (_, Outcome::Agents(all)) => {
+            let all: Vec<String> = all.iter().map(agents::stands).collect();
+            all.join("\n")
+        }
+        (_, Outcome::ToolsFound(text)) => text.clone(),
+        (_, Outcome::Skill(out)) => format!("# Skill: {}\n{}", out.name, skills::text(out)),
+        (_, Outcome::Fetched(out)) => pages::told(done, out, room),
         (Action::Ask { questions }, Outcome::Answered(answers)) => answered(questions, answers),
         (Action::Read(_), Outcome::Failed(ToolError::PastEnd { path, line, total })) => {
             is_error = false;
@@ -258,15 +272,7 @@ fn command(done: &Done, out: &ShellOut, room: usize) -> String {
         };
         return format!("{head}{empty}{end}");
     }
-    let cut = cut(
-        output,
-        Limit {
-            bytes: OUTPUT
-                .bytes
-                .min(allowance(output.len(), labels, room, FRAME + labels)),
-            ..OUTPUT
-        },
-    );
+    let cut = OUTPUT.output(output, labels, room, FRAME);
     let mark = format!(
         "[Output truncated: {} of {} bytes left out. {}]",
         cut.omitted_bytes,
@@ -274,6 +280,24 @@ fn command(done: &Done, out: &ShellOut, room: usize) -> String {
         whereabouts(out)
     );
     format!("{head}{}{end}", cut.join(&mark))
+}
+
+/// The outcome of tests, as JSON. Both streams come as one here.
+fn tests(out: &ShellOut, room: usize) -> String {
+    let output = plain(&out.output.text);
+    let cut = OUTPUT.output(&output, out.command.len(), room / 2, FRAME);
+    let mark = format!(
+        "[{} bytes left out. {}]",
+        cut.omitted_bytes,
+        whereabouts(out)
+    );
+    pretty(&json!({
+        "success": out.status == ShellStatus::Exited(0),
+        "exit_code": exit_code(out.status).unwrap_or(-1),
+        "stdout": cut.join(&mark),
+        "stderr": out.fence.as_deref().unwrap_or_default(),
+        "command": out.command,
+    }))
 }
 
 /// What became of a wish for a terminal.
@@ -307,7 +331,7 @@ fn planned(done: &Done, steps: &[PlanStep], explanation: Option<&str>) -> String
         );
     }
     let list = pretty(&plan::checklist(steps));
-    let head = match done.call.as_ref().map(|call| call.name.as_str()) {
+    let head = match done.call.as_ref().map(|call| canonical(&call.name)) {
         Some("checklist_add") => steps
             .last()
             .map(|step| format!("Added todo #{} ({})", steps.len(), step.status.name())),

@@ -153,6 +153,7 @@ pub fn matches(done: &Done, out: &GrepOut, most: usize, cwd: &str, room: usize) 
     pretty(&json!({
         "matches": entries,
         "total_matches": total,
+        "files_searched": out.searched,
         "truncated": out.cut || left_out > 0,
     }))
 }

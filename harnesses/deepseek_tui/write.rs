@@ -1,9 +1,10 @@
 //! From an action to a call: the inverse of `calls`.
 
 use super::calls::{ANSWER, AROUND, GLOB, MATCHES, READ_LINES, TIMEOUT, WAIT};
-use super::{plan, task_id};
+use super::{agents, pages, plan, task_id};
 use crate::harnesses::format::args::{always, milliseconds, object, unless};
 use crate::harnesses::format::ask;
+use crate::harnesses::format::skills;
 use crate::tools::action::{Action, Grep, GrepWant, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -69,9 +70,12 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
                 ("wait", (*wait == Duration::ZERO).then(|| false.into())),
             ]),
         ),
+        Action::Delegate(part) => agents::delegate(part),
+        Action::Agents { agents, want } => return agents::see(agents, *want),
         Action::ShellList => ("exec_shell_cancel", json!({"all": true})),
         Action::ShellStop { id } => ("exec_shell_cancel", json!({"task_id": task_id(*id)})),
         Action::Plan { steps, explanation } => plan::write(steps, explanation.as_deref()),
+        Action::Fetch(fetch) => ("fetch_url", pages::write(fetch)),
         Action::PlanRead => ("checklist_list", json!({})),
         Action::Ask { questions } => {
             let list: Vec<Value> = questions
@@ -88,6 +92,8 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
                 .collect();
             ("request_user_input", json!({"questions": list}))
         }
+        Action::FindTools { query, .. } => ("tool_search_tool_bm25", json!({ "query": query })),
+        Action::Skill { name, .. } => ("load_skill", skills::written("name", name, None)),
         _ => return None,
     })
 }

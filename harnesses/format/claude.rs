@@ -1,6 +1,7 @@
 //! What the agents of the Claude Code family share: what their calls mean, the layouts of their
 //! results, their reminders, and the prompt of a nested agent.
 
+mod agents;
 mod calls;
 mod opening;
 mod results;
@@ -34,9 +35,27 @@ pub struct Family {
     pub role: &'static str,
     /// What a model is told in plan mode, where its tools are on offer.
     pub planning: &'static str,
+    /// A nested agent may work in the background, so that it is told of later.
+    pub agents_later: bool,
     /// What the tokens of a nested agent are called in its result.
     pub tokens: &'static str,
+    /// Where the list of skills stands.
+    pub skills: SkillList,
 }
+
+/// Where the list of skills stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillList {
+    /// In a reminder before everything else.
+    First,
+    /// The same, with the files, since there is no tool for them.
+    WithFiles,
+    /// Behind the first message of the user.
+    AfterPrompt,
+}
+
+/// The note with the list that goes behind the first message of the user.
+pub const NOTE_SKILLS: &str = "skills";
 
 /// The role of a nested agent that may change things.
 pub const GENERAL: &str = "general-purpose";

@@ -21,6 +21,25 @@ pub struct Limit {
     pub head_percent: usize,
 }
 
+impl Limit {
+    /// So many bytes on any number of lines.
+    pub const fn bytes(bytes: usize, head_percent: usize) -> Self {
+        Limit {
+            bytes,
+            lines: usize::MAX,
+            head_percent,
+        }
+    }
+
+    /// Cuts the output of a command within this limit for an answer of `room` bytes, beside the
+    /// `around` bytes of its labels. `frame` is what the sentences of a cut take.
+    pub fn output(self, text: &str, around: usize, room: usize, frame: usize) -> Cut {
+        let free = allowance(text.len(), around, room, frame + around);
+        let bytes = self.bytes.min(free);
+        cut(text, Limit { bytes, ..self })
+    }
+}
+
 /// A text, cut if it had to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {

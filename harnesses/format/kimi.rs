@@ -1,6 +1,7 @@
 //! What the two agents of Moonshot AI have in common: the arguments of their calls, how a session
 //! and a nested agent begin, background tasks, and the words around them.
 
+pub mod agents;
 pub mod calls;
 pub mod opening;
 pub mod results;
@@ -175,6 +176,7 @@ pub fn notice(state: &mut State, notice: &Notice, ended: fn(&tasks::Ended) -> St
             file: file.as_deref(),
         })),
         Notice::Planning(true) if plans(state) => plan_reminder(state, true),
+        Notice::AgentDone(agent) => Item::user(agents::notice(agent)),
         Notice::Planning(on) => Item::user(reminder(planning(*on))),
         Notice::Nudge(text) => Item::user(reminder(text)),
     };

@@ -2,7 +2,9 @@
 //!
 //! An entry is `{"name", "description", "short"?, "from"?, "needs"?, "parameters"}`. `short` replaces
 //! the description below size full; `from` is the smallest size that shows the tool (default `tiny`);
-//! `needs` (`person`, `nesting`) leaves it out where it could not work.
+//! `needs` (`person`, `nesting`, `web`, `skills`) leaves it out where it could not work.
+//! A `deferred` one is not shown, but found by the harness's search for tools, and called by its name;
+//! only at size full, where that search is shown.
 //! Descriptions of properties are shown from compact on; names, types and order never change.
 //! An entry without `parameters` takes free text in the grammar of the harness.
 
@@ -21,6 +23,8 @@ struct Entry {
     #[serde(default = "tiny")]
     from: Size,
     needs: Option<Need>,
+    #[serde(default)]
+    deferred: bool,
     parameters: Option<Value>,
 }
 
@@ -32,6 +36,10 @@ enum Need {
     Person,
     /// A place for a nested agent: nested agents have none of their own.
     Nesting,
+    /// A skill.
+    Skills,
+    /// The web: the run is not offline, and its pages are let through or somebody can be asked.
+    Web,
 }
 
 impl Need {
@@ -40,10 +48,24 @@ impl Need {
         match self {
             Need::Person if !cx.interactive => Some("nobody can be asked in this run"),
             Need::Nesting if cx.depth > 0 => Some("a nested agent starts no others"),
+            Need::Skills if cx.skills.is_empty() => Some("there are no skills"),
+            Need::Web if cx.offline => Some("this run is offline"),
+            Need::Web if !gets_pages(cx) => {
+                Some("a page of the web would have to be asked about, and nobody can be asked")
+            }
             _ => None,
         }
     }
 }
+
+/// True when a page of the web is fetched without a question, or after one.
+fn gets_pages(cx: &Context) -> bool {
+    let asks = !cx.sandbox.network || cx.sandbox.approval == "untrusted";
+    !asks || cx.interactive && cx.sandbox.approval != "never"
+}
+
+/// Why a deferred tool is not shown.
+pub const DEFERRED: &str = "works, and is not shown before it is needed: the search for tools finds it, as in the original";
 
 fn tiny() -> Size {
     Size::Tiny
@@ -61,17 +83,25 @@ pub fn start(json: &str, grammar: &str, never: &[(&str, &str)], cx: &Context) ->
         .iter()
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
-    let mut tools = Vec::new();
+    let (mut tools, mut deferred) = (Vec::new(), Vec::new());
     for entry in entries(json) {
         let small = (cx.size < entry.from).then(|| format!("not shown at size {}", cx.size.name()));
         let missing = entry.needs.and_then(|need| need.missing(cx));
         match missing.map(str::to_owned).or(small) {
             Some(why) => left_out.push((entry.name, why)),
+            None if entry.deferred && cx.size < Size::Full => {
+                left_out.push((entry.name, format!("not found at size {}", cx.size.name())));
+            }
+            None if entry.deferred => {
+                left_out.push((entry.name.clone(), DEFERRED.into()));
+                deferred.push(spec(entry, grammar, cx));
+            }
             None => tools.push(spec(entry, grammar, cx)),
         }
     }
     Start {
         tools,
+        deferred,
         left_out,
         ..Start::default()
     }
@@ -84,6 +114,7 @@ pub fn keep_only(start: &mut Start, names: &[&str], why: &str) {
         .partition(|tool| names.contains(&tool.name.as_str()));
     kept.sort_by_key(|tool| names.iter().position(|name| *name == tool.name));
     start.tools = kept;
+    start.deferred.clear();
     let gone = gone.into_iter().map(|tool| (tool.name, why.to_owned()));
     start.left_out.extend(gone);
 }

@@ -3,13 +3,13 @@
 mod results;
 
 use super::format::args::{self, Args, always, object, unless};
-use super::format::kimi::{self, calls, opening::Agent, tasks, written};
+use super::format::kimi::{self, agents, calls, opening::Agent, tasks, written};
 use super::format::surface;
 use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
 };
 use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, Base, Pass, Replace, Shell, Unique};
+use crate::tools::action::{Action, AgentWant, Base, Pass, Replace, Shell, Unique};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -36,21 +36,24 @@ const AGENT: Agent = Agent {
             &[
                 "Shell",
                 "ReadFile",
+                "FetchURL",
                 "Glob",
                 "Grep",
                 "WriteFile",
                 "StrReplaceFile",
             ],
         ),
-        ("explore", &["Shell", "ReadFile", "Glob", "Grep"]),
-        ("plan", &["ReadFile", "Glob", "Grep"]),
+        (
+            "explore",
+            &["Shell", "ReadFile", "Glob", "Grep", "FetchURL"],
+        ),
+        ("plan", &["ReadFile", "Glob", "Grep", "FetchURL"]),
     ],
     tells_alone: false,
 };
 
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("FetchURL", "no web access yet"),
-    ("SearchWeb", "no web access yet"),
+    ("SearchWeb", "no search service is set up"),
     ("ReadMediaFile", "pictures are given with the task"),
     ("SendDMail", "the conversation only grows"),
 ];
@@ -126,8 +129,13 @@ impl Harness for KimiCli {
 
 fn action(call: &ToolCall) -> Result<Action, CallError> {
     let args = Args::of(call, TOOLS)?;
+    if let ("TaskOutput" | "WaitFor", Some(action)) =
+        (call.name.as_str(), agents::task(&args, AgentWant::Answer))
+    {
+        return Ok(action);
+    }
     match call.name.as_str() {
-        "Agent" => calls::delegate(&args),
+        "Agent" => agents::delegate(&args),
         "AskUserQuestion" => calls::questions(&args),
         "SetTodoList" => calls::todos(&args),
         "Shell" => shell(&args),
@@ -137,10 +145,14 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             wait: wait(&args),
             all: true,
         }),
-        "TaskStop" => Ok(Action::ShellStop {
-            id: tasks::need(&args)?,
-        }),
+        "TaskStop" => match agents::task(&args, AgentWant::Close) {
+            Some(action) => Ok(action),
+            None => Ok(Action::ShellStop {
+                id: tasks::need(&args)?,
+            }),
+        },
         "ReadFile" => calls::read(&args),
+        "FetchURL" => calls::fetch(&args),
         "Glob" => Ok(Action::Glob {
             pattern: args.need_filled("pattern")?,
             path: args.filled("directory"),
@@ -266,14 +278,20 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             false => ("ExitPlanMode", json!({})),
         },
         Action::Ask { questions } => ("AskUserQuestion", written::questions(questions)),
-        Action::Delegate(part) => ("Agent", written::delegate(part)),
+        Action::Delegate(part) => ("Agent", agents::written(part)),
+        Action::Agents { agents, want } => return agents::written_task(agents, *want),
+        Action::Fetch(fetch) => ("FetchURL", json!({"url": fetch.url})),
         Action::ShellWait { id: None, .. }
         | Action::Insert { .. }
+        | Action::EditCell(_)
         | Action::Patch { .. }
         | Action::UndoEdit { .. }
+        | Action::Mcp(_)
+        | Action::FindTools { .. }
         | Action::List { .. }
         | Action::ShellInput { .. }
         | Action::ViewImage { .. }
+        | Action::Skill { .. }
         | Action::Finish { .. } => return None,
     })
 }

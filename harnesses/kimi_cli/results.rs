@@ -2,11 +2,12 @@
 //! its own, then the output.
 
 use super::TOOLS;
+use crate::harnesses::format::kimi::agents;
 use crate::harnesses::format::kimi::remark;
 use crate::harnesses::format::kimi::results::{self as told, Shown, Told};
 use crate::harnesses::format::kimi::tasks::{self, Ended, Wanted};
 use crate::harnesses::format::{answer_parts, clip, fit, matched_by};
-use crate::harnesses::{Done, Item};
+use crate::harnesses::{CallError, Done, Item};
 use crate::model::Part;
 use crate::tools::action::{
     Action, ChangeKind, FileChange, Grep, Outcome, Replace, Shell, ShellOut, ShellStatus,
@@ -21,20 +22,17 @@ const FRAME: usize = 400;
 const NUMBER: usize = 6;
 
 /// Arguments that have no effect, with what is done instead.
-const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
-    ("Agent", "run_in_background", "the agent was waited for"),
-    (
-        "Grep",
-        "include_ignored",
-        "ignored files were left out; Shell can search them",
-    ),
-];
+const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[(
+    "Grep",
+    "include_ignored",
+    "ignored files were left out; Shell can search them",
+)];
 
 /// The answer to one call.
 pub fn item(done: &Done, room: usize) -> Item {
     let told = match &done.result {
         Ok((action, outcome)) => tell(done, action, outcome, room),
-        Err(error) => Told::error(error.to_string()),
+        Err(error) => Told::error(misfit(error)),
     };
     let mut notes = told::without_effect(done, TOOLS, WITHOUT_EFFECT);
     notes.extend(done.notes.iter().cloned());
@@ -63,6 +61,16 @@ fn parts(told: Told, notes: &[String], room: usize) -> Vec<Part> {
         .filter(|text| !text.is_empty())
         .map(Part::text)
         .collect()
+}
+
+/// A call that was not understood.
+fn misfit(error: &CallError) -> String {
+    match error {
+        CallError::UnknownTool { name, .. } => format!("Tool `{name}` not found. {error}"),
+        CallError::BadJson { .. } => format!("Error parsing JSON arguments: {error}"),
+        CallError::BadArgument { .. } => format!("Error validating JSON arguments:\n{error}"),
+        _ => error.to_string(),
+    }
 }
 
 fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
@@ -138,8 +146,18 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
             }
         }
         (Action::Ask { .. }, Outcome::Refused { reason }) => unanswered(reason),
-        (Action::Delegate(part), Outcome::Delegated(out)) => {
-            told::delegated(part, out, "resumed: false\n")
+        (_, Outcome::Fetched(out)) => told::web_page(out, room.saturating_sub(FRAME)),
+        (Action::Delegate(part), Outcome::Delegated(out)) => agents::told(part, out, true),
+        (action, Outcome::Agents(all)) => {
+            let mut told = agents::all(action, all);
+            if done
+                .call
+                .as_ref()
+                .is_some_and(|call| call.name == "TaskOutput")
+            {
+                told.output.insert_str(0, "retrieval_status: success\n");
+            }
+            told
         }
         (_, other) => told::other(other),
     }

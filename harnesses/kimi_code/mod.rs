@@ -4,13 +4,14 @@ mod results;
 
 use super::format::args::{Args, always, object, unless};
 use super::format::edit::{EditTool, SNAKE};
-use super::format::kimi::{self, calls, opening::Agent, tasks, written};
-use super::format::surface;
+use super::format::kimi::{self, agents, calls, opening::Agent, tasks, written};
+use super::format::{skills, surface};
 use super::{
-    CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
+    CallError, CompactPlan, Context, Document, Done, Harness, Input, Item, Nested, Notice, Start,
+    State, Step,
 };
 use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, OnTimeout, Shell};
+use crate::tools::action::{Action, AgentWant, OnTimeout, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -44,9 +45,11 @@ const AGENT: Agent = Agent {
                 "Edit",
                 "EnterPlanMode",
                 "ExitPlanMode",
+                "FetchURL",
                 "Glob",
                 "Grep",
                 "Read",
+                "Skill",
                 "TaskList",
                 "TaskOutput",
                 "TaskStop",
@@ -55,24 +58,34 @@ const AGENT: Agent = Agent {
                 "Write",
             ],
         ),
-        ("explore", &["Bash", "Glob", "Grep", "Read"]),
-        ("plan", &["Glob", "Grep", "Read"]),
+        ("explore", &["Bash", "Glob", "Grep", "Read", "FetchURL"]),
+        ("plan", &["Glob", "Grep", "Read", "FetchURL"]),
     ],
     tells_alone: true,
 };
 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("AgentSwarm", "nested agents run one at a time"),
-    ("CreateGoal", "no goals yet"),
-    ("GetGoal", "no goals yet"),
-    ("SetGoalBudget", "no goals yet"),
-    ("UpdateGoal", "no goals yet"),
+    (
+        "CreateGoal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
+    (
+        "GetGoal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
+    (
+        "SetGoalBudget",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
+    (
+        "UpdateGoal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
     ("CronCreate", "nothing runs by the clock"),
     ("CronDelete", "nothing runs by the clock"),
     ("CronList", "nothing runs by the clock"),
-    ("FetchURL", "no web access yet"),
-    ("WebSearch", "no web access yet"),
-    ("Skill", "no skills yet"),
+    ("WebSearch", "no search service is set up"),
     ("ReadMediaFile", "pictures are given with the task"),
 ];
 
@@ -123,6 +136,17 @@ impl Harness for KimiCode {
         items.extend(kimi::after_reply(state, PLAN_REPLIES.0, PLAN_REPLIES.1));
         items.extend(recall_todos(state, done));
         items
+    }
+
+    fn nested(&self, document: &Document) -> Option<Nested> {
+        Some(Nested::Behind(Item::user(kimi::reminder(&format!(
+            "A folder that you read in has instructions of its own: {}. Read them before you change anything there, and keep to them.",
+            document.path.display()
+        )))))
+    }
+
+    fn nested_by_command(&self) -> bool {
+        true
     }
 
     fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
@@ -183,8 +207,13 @@ fn recall_todos(state: &mut State, done: &[Done]) -> Option<Item> {
 
 fn action(call: &ToolCall) -> Result<Action, CallError> {
     let args = Args::of(call, TOOLS)?;
+    if let ("TaskOutput" | "WaitFor", Some(action)) =
+        (call.name.as_str(), agents::task(&args, AgentWant::Answer))
+    {
+        return Ok(action);
+    }
     match call.name.as_str() {
-        "Agent" => calls::delegate(&args),
+        "Agent" => agents::delegate(&args),
         "AskUserQuestion" => calls::questions(&args),
         "Bash" => Ok(Action::Shell(shell(&args)?)),
         "Edit" => edit(&args),
@@ -193,6 +222,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             plan: String::new(),
         }),
         "ExitPlanMode" => Ok(calls::exit_plan(&args)),
+        "FetchURL" => calls::fetch(&args),
         "Glob" => Ok(Action::Glob {
             pattern: args.need_filled("pattern")?,
             path: args.filled("path"),
@@ -206,9 +236,12 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             wait: Duration::ZERO,
             all: true,
         }),
-        "TaskStop" => Ok(Action::ShellStop {
-            id: tasks::need(&args)?,
-        }),
+        "TaskStop" => match agents::task(&args, AgentWant::Close) {
+            Some(action) => Ok(action),
+            None => Ok(Action::ShellStop {
+                id: tasks::need(&args)?,
+            }),
+        },
         "TodoList" => calls::todos(&args),
         "WaitFor" => {
             let seconds = args
@@ -221,6 +254,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             })
         }
         "Write" => calls::write(&args, true),
+        "Skill" => skills::call(&args, "skill"),
         name => Err(surface::unknown(TOOLS, name)),
     }
 }
@@ -290,10 +324,16 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             false => ("ExitPlanMode", json!({})),
         },
         Action::Ask { questions } => ("AskUserQuestion", written::questions(questions)),
-        Action::Delegate(part) => ("Agent", written::delegate(part)),
+        Action::Delegate(part) => ("Agent", agents::written(part)),
+        Action::Agents { agents, want } => return agents::written_task(agents, *want),
+        Action::Skill { name, args } => ("Skill", skills::written("skill", name, args.as_deref())),
+        Action::Fetch(fetch) => ("FetchURL", json!({"url": fetch.url})),
         Action::Insert { .. }
+        | Action::EditCell(_)
         | Action::Patch { .. }
         | Action::UndoEdit { .. }
+        | Action::Mcp(_)
+        | Action::FindTools { .. }
         | Action::List { .. }
         | Action::ShellInput { .. }
         | Action::ViewImage { .. }

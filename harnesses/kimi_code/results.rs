@@ -1,11 +1,13 @@
 //! The layouts in which results are told; they are those of the original.
 
 use super::TOOLS;
+use crate::harnesses::format::kimi::agents;
 use crate::harnesses::format::kimi::remark;
 use crate::harnesses::format::kimi::results::{self as told, Page, Shown, Told};
 use crate::harnesses::format::kimi::tasks::{self, Ended, Wanted};
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{answer_parts, clip, fit, matched_by};
-use crate::harnesses::{Done, Item};
+use crate::harnesses::{CallError, Done, Item};
 use crate::model::Part;
 use crate::tools::action::{
     Action, FileChange, Grep, Outcome, PlanStep, Shell, ShellOut, ShellStatus, ToolError,
@@ -22,7 +24,6 @@ const FRAME: usize = 400;
 
 /// Arguments that have no effect, with what is done instead.
 const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
-    ("Agent", "run_in_background", "the agent was waited for"),
     ("AskUserQuestion", "background", "the user was waited for"),
     (
         "Glob",
@@ -45,7 +46,7 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
 pub fn item(done: &Done, room: usize) -> Item {
     let told = match &done.result {
         Ok((action, outcome)) => tell(done, action, outcome, room),
-        Err(error) => Told::error(error.to_string()),
+        Err(error) => Told::error(misfit(error)),
     };
     let mut notes = told::without_effect(done, TOOLS, WITHOUT_EFFECT);
     notes.extend(done.notes.iter().cloned());
@@ -72,6 +73,17 @@ fn layout(told: Told, mut notes: Vec<String>, room: usize) -> String {
         .collect();
     let output = fit(output, room.saturating_sub(head.len() + tail.len()));
     fit(format!("{head}{output}{tail}"), room)
+}
+
+/// A call that was not understood.
+fn misfit(error: &CallError) -> String {
+    match error {
+        CallError::UnknownTool { name, .. } => format!("Tool \"{name}\" not found\n{error}"),
+        CallError::BadArgument { tool, .. } => {
+            format!("Invalid args for tool \"{tool}\": {error}")
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
@@ -145,7 +157,28 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
                 ),
             }
         }
-        (Action::Delegate(part), Outcome::Delegated(out)) => told::delegated(part, out, ""),
+        (_, Outcome::Skill(out)) => Told::output(skills::text(out)),
+        (_, Outcome::Fetched(out)) => {
+            let Told { output, remark, .. } = told::web_page(out, room.saturating_sub(FRAME));
+            let cite = "Name its address where you use what it says.";
+            Told::output(match remark.as_str() {
+                "" => output,
+                note => format!("{note} {cite}\n\n{output}"),
+            })
+        }
+        (Action::Delegate(part), Outcome::Delegated(out)) => agents::told(part, out, false),
+        (action, Outcome::Agents(all)) => {
+            let mut told = agents::all(action, all);
+            if done
+                .call
+                .as_ref()
+                .is_some_and(|call| call.name == "WaitFor")
+            {
+                told.output
+                    .insert_str(0, "wait_status: completed\n\n[finished]\n");
+            }
+            told
+        }
         (_, Outcome::Failed(error)) => Told::error(failed(error)),
         (_, other) => told::other(other),
     }

@@ -5,7 +5,7 @@ mod actions;
 mod results;
 
 use super::format::args::{always, object};
-use super::format::{documents, prompt, sed_suffix, told, user_parts};
+use super::format::{documents, prompt, sed_suffix, skills, told, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Start, State, Step,
 };
@@ -62,11 +62,16 @@ impl Harness for MiniSweAgent {
             .system_override
             .clone()
             .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[]));
+        if !cx.skills.is_empty() {
+            system.push_str("\n\n");
+            system.push_str(&skills::block(cx, "print its file with a command"));
+        }
         if let Some(words) = &cx.developer_instructions {
             system.push_str("\n\n");
             system.push_str(words);
         }
         Start {
+            deferred: Vec::new(),
             system,
             tools: Vec::new(),
             opening: Vec::new(),

@@ -1,7 +1,7 @@
 //! The observations; their layouts are those of the original's text mode.
 
 use super::DONE_TOKEN;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::{answer, changed_files, clip, exit_code, not_done, plain};
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{Action, Outcome, ShellOut, ShellStatus};
@@ -68,14 +68,7 @@ fn observation(out: &ShellOut, room: usize) -> String {
         status => exit_code(status).unwrap_or_default(),
     };
     let labels = layout(exception.as_deref(), code, "").len();
-    let cut = cut(
-        &output,
-        Limit {
-            bytes: (OUTPUT - 1).min(allowance(output.len(), labels, room, FRAME + labels)),
-            lines: usize::MAX,
-            head_percent: 50,
-        },
-    );
+    let cut = Limit::bytes(OUTPUT - 1, 50).output(&output, labels, room, FRAME);
     if !cut.split {
         return layout(exception.as_deref(), code, &cut.head);
     }

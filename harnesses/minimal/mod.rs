@@ -4,7 +4,7 @@ mod results;
 
 use super::format::args::{Args, always, object, timeout, unless};
 use super::format::editor::Editor;
-use super::format::{documents, prompt, surface, told};
+use super::format::{documents, prompt, skills, surface, told};
 use super::{CallError, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{Action, OnTimeout, Shell, ShellKind};
@@ -75,6 +75,7 @@ fn opening(cx: &Context) -> Vec<Item> {
                 format!("Instructions from {}:\n\n{}", document.shown, document.text)
             }),
         )
+        .chain(Some(skills::block(cx, "open its file")).filter(|text| !text.is_empty()))
         .map(Item::user)
         .collect()
 }

@@ -1,6 +1,6 @@
 //! The layouts in which results are told; they are those of the original.
 
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, exit_code, matched_by, not_done, numbered, plain,
     whereabouts,
@@ -38,12 +38,7 @@ pub fn item(done: &Done, room: usize) -> Item {
 fn command(out: &ShellOut, room: usize) -> String {
     let output = plain(&out.output.text);
     let labels = LABELS + out.fence.as_ref().map_or(0, String::len);
-    let limit = Limit {
-        bytes: OUTPUT_BYTES.min(allowance(output.len(), labels, room, FRAME + labels)),
-        lines: usize::MAX,
-        head_percent: 40,
-    };
-    let cut = cut(&output, limit);
+    let cut = Limit::bytes(OUTPUT_BYTES, 40).output(&output, labels, room, FRAME);
     let mut text = cut.join(&format!(
         "[... {} bytes left out. {}]",
         cut.omitted_bytes,

@@ -1,5 +1,6 @@
 //! `native`: the surface of the Codex CLI. One shell tool that yields, a patch tool, a plan.
 
+mod agents;
 mod opening;
 mod results;
 mod write;
@@ -32,17 +33,34 @@ const HAND_OVER: &str = "The context is nearly full and another model will take 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("shell_command", "exec_command takes its place"),
     (
-        "multi_agent_v1",
-        "its agents run side by side and are sent to and waited for; a nested agent here is waited for at once",
+        "get_goal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
     ),
-    ("get_goal", "no goals yet"),
-    ("create_goal", "no goals yet"),
-    ("update_goal", "no goals yet"),
+    (
+        "create_goal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
+    (
+        "update_goal",
+        "a goal lets the original go on over many turns by itself; here a turn ends with its answer",
+    ),
     ("tool_search", "all tools are always shown"),
-    ("web_search", "no web access yet"),
-    ("list_mcp_resources", "no MCP resources yet"),
-    ("list_mcp_resource_templates", "no MCP resources yet"),
-    ("read_mcp_resource", "no MCP resources yet"),
+    (
+        "web_search",
+        "is run by the server of the original, which has a search service",
+    ),
+    (
+        "list_mcp_resources",
+        "resources of MCP servers are not read; their tools are offered",
+    ),
+    (
+        "list_mcp_resource_templates",
+        "resources of MCP servers are not read; their tools are offered",
+    ),
+    (
+        "read_mcp_resource",
+        "resources of MCP servers are not read; their tools are offered",
+    ),
 ];
 
 impl Harness for Native {
@@ -96,6 +114,7 @@ impl Harness for Native {
                 "The command of session ID {id} (`{command}`) has ended{}. write_stdin shows its last output.",
                 code.map_or_else(String::new, |code| format!(" with code {code}"))
             ),
+            Notice::AgentDone(agent) => return vec![Item::user(agents::notice(agent))],
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -128,7 +147,7 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         "view_image" => Ok(Action::ViewImage {
             path: args.need_filled("path")?,
         }),
-        name => Err(surface::unknown(TOOLS, name)),
+        name => agents::action(name, &args).unwrap_or_else(|| Err(surface::unknown(TOOLS, name))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What stands before the first message: one developer item, then one user item with AGENTS.md
 //! and the environment.
 
+use crate::harnesses::format::skills;
 use crate::harnesses::{Context, Instructions, Size};
 use crate::model::{Item, Part};
 use std::fmt::Write;
@@ -9,6 +10,9 @@ use std::path::Path;
 /// The items, in the order of the original.
 pub fn items(cx: &Context) -> Vec<Item> {
     let mut developer: Vec<String> = cx.developer_instructions.iter().cloned().collect();
+    developer.extend(
+        Some(skills::block(cx, "open its file with a command")).filter(|text| !text.is_empty()),
+    );
     developer.push(permissions(cx));
     let mut content: Vec<Part> = agents_md(&cx.instructions, &cx.cwd)
         .map(Part::text)

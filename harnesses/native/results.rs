@@ -1,8 +1,8 @@
 //! The layouts in which results are told; they are those of the original.
 
-use super::TOOLS;
+use super::{TOOLS, agents};
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, exit_code, fingerprint, not_done, plain, whereabouts,
 };
@@ -52,6 +52,11 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         Outcome::Shell(out) => command(done, out, room),
         Outcome::Changed(changes) => patched(changes),
         Outcome::Planned => "Plan updated".into(),
+        Outcome::Agents(agents) => {
+            let call = done.call.as_ref();
+            let (tool, id) = call.map_or(("", ""), |c| (c.name.as_str(), c.id.as_str()));
+            agents::told_of(tool, id, agents)
+        }
         Outcome::Answered(answers) => answered(action, answers),
         Outcome::Failed(error) if is_patch => patch_failed(error),
         Outcome::Refused { reason } if is_patch => format!("patch rejected: {reason}"),
@@ -119,15 +124,8 @@ fn command(done: &Done, out: &ShellOut, room: usize) -> String {
 /// The output within its limit: head and tail half and half.
 fn output(out: &ShellOut, tokens: u64, asked: u64, labels: usize, room: usize) -> String {
     let output = plain(&out.output.text);
-    let asked = usize::try_from(asked.saturating_mul(4)).unwrap_or(usize::MAX);
-    let cut = cut(
-        &output,
-        Limit {
-            bytes: asked.min(allowance(output.len(), labels, room, FRAME + labels)),
-            lines: usize::MAX,
-            head_percent: 50,
-        },
-    );
+    let bytes = usize::try_from(asked.saturating_mul(4)).unwrap_or(usize::MAX);
+    let cut = Limit::bytes(bytes, 50).output(&output, labels, room, FRAME);
     if !cut.split {
         return cut.head;
     }

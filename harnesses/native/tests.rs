@@ -306,6 +306,17 @@ fn calls_return_to_themselves() {
         question(),
         call("apply_patch", json!({"input": "*** Begin Patch"})),
         call("view_image", json!({"path": "a.png"})),
+        call("close_agent", json!({"target": "agent-1"})),
+        call("resume_agent", json!({"id": "agent-1"})),
+        call(
+            "send_input",
+            json!({"target": "agent-1", "message": "Look again."}),
+        ),
+        call(
+            "spawn_agent",
+            json!({"message": "Look.", "fork_context": true}),
+        ),
+        call("wait_agent", json!({"targets": ["agent-1", "agent-2"]})),
     ];
     calls_return(&Native, "gpt-5.5", &calls, &[]);
     // What another agent ran to the end says nothing here about its shell and its limit.

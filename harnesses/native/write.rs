@@ -1,6 +1,6 @@
 //! From an action to the call that asks for it.
 
-use super::{INTERRUPT, POLL, YIELD};
+use super::{INTERRUPT, POLL, YIELD, agents};
 use crate::harnesses::format::args::{always, milliseconds, object, unless};
 use crate::harnesses::format::ask;
 use crate::tools::action::{
@@ -54,6 +54,8 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             form: PatchForm::Codex,
             dir: None,
         } => ("apply_patch", object([("input", always(text.as_str()))])),
+        Action::Delegate(part) => agents::delegate(part),
+        Action::Agents { agents, want } => return agents::see(agents, *want),
         Action::ViewImage { path } => ("view_image", object([("path", always(path.as_str()))])),
         _ => return None,
     };

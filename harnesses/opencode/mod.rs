@@ -4,12 +4,17 @@
 mod results;
 mod write;
 
+use super::format::agents::reference;
 use super::format::args::{self, Args};
 use super::format::edit::EditTool;
-use super::format::{documents, is_picture, prompt, surface, told};
-use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
+use super::format::{documents, is_picture, prompt, skills, surface, told};
+use super::{
+    CallError, CompactPlan, Context, Document, Done, Harness, Item, Nested, Notice, Start, State,
+};
 use crate::model::ToolCall;
-use crate::tools::action::{Action, Delegate, Grep, PatchForm, PlanStep, Read, Shell, WriteRule};
+use crate::tools::action::{
+    Action, Delegate, Fetch, Grep, PageForm, PatchForm, PlanStep, Read, Shell, WriteRule,
+};
 use serde_json::Value;
 use std::fmt::Write;
 use std::time::Duration;
@@ -25,13 +30,15 @@ const READ_LINES: usize = 2000;
 const READ_BYTES: usize = 51_200;
 /// How long a command may take unless the call says otherwise.
 const TIMEOUT: Duration = Duration::from_millis(120_000);
+/// Seconds that a page may take by default, and at most.
+const FETCH: (u64, u64) = (30, 120);
 /// The most matches of a search, and files of a glob.
 const FOUND: usize = 100;
 /// The roles of `task`.
 const GENERAL: &str = "general";
 const EXPLORE: &str = "explore";
 /// What an agent of the role `explore` has.
-const EXPLORE_TOOLS: [&str; 4] = ["bash", "glob", "grep", "read"];
+const EXPLORE_TOOLS: [&str; 5] = ["bash", "glob", "grep", "read", "webfetch"];
 
 /// What a model is asked before its conversation is cut. The headings are those of the original.
 const SUMMARY: &str = "The conversation is about to be cut, and only what you write now stays of it. Do not call a tool. Write, in at most {words} words in all, facts and no prose, under these headings:
@@ -50,8 +57,6 @@ the next step
 paths, and what is in them that matters";
 
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("skill", "no skills yet"),
-    ("webfetch", "no web access yet"),
     (
         "question",
         "its form is not recorded; questions to the user are asked in the answer instead",
@@ -100,6 +105,14 @@ impl Harness for Opencode {
 
     fn result(&self, done: &Done, room: usize) -> Item {
         results::item(done, room)
+    }
+
+    fn nested(&self, document: &Document) -> Option<Nested> {
+        Some(Nested::InResult(format!(
+            "<system-reminder>\nInstructions from: {}\n{}\n\n</system-reminder>",
+            document.path.display(),
+            document.text.trim_end()
+        )))
     }
 
     fn write(&self, action: &Action) -> Option<(&'static str, Value)> {
@@ -173,6 +186,13 @@ fn system(cx: &Context, role: &str, patches: bool) -> String {
             document.text.trim_end()
         );
     }
+    if !cx.skills.is_empty() {
+        let _ = write!(
+            text,
+            "\nSkills tell how a kind of task is done here. Read the one that fits with the skill tool before you begin.\n{}",
+            skills::available(cx, true)
+        );
+    }
     if let Some(words) = &cx.developer_instructions {
         let _ = write!(text, "\n{words}");
     }
@@ -210,11 +230,13 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         "read" => Ok(read(&args, args.need_filled("filePath")?)),
         "task" => task(&args),
         "todowrite" => todos(&args),
+        "webfetch" => fetch(&args),
         "write" => Ok(Action::Write {
             path: args.need_filled("filePath")?,
             content: args.need("content")?,
             rule: WriteRule::default(),
         }),
+        "skill" => skills::call(&args, "name"),
         name => Err(surface::unknown(TOOLS, name)),
     }
 }
@@ -231,6 +253,20 @@ fn read(args: &Args, path: String) -> Action {
     })
 }
 
+fn fetch(args: &Args) -> Result<Action, CallError> {
+    let form = match args.text("format") {
+        None | Some("markdown") => PageForm::Markdown,
+        Some("text") => PageForm::Text,
+        Some("html") => PageForm::Source,
+        Some(_) => return Err(args.wrong("\"format\" must be text, markdown or html")),
+    };
+    let seconds = args.positive("timeout").unwrap_or(FETCH.0).min(FETCH.1);
+    Ok(Action::Fetch(Fetch {
+        form,
+        ..Fetch::new(args.need_filled("url")?, Duration::from_secs(seconds))
+    }))
+}
+
 fn task(args: &Args) -> Result<Action, CallError> {
     let role = args.need_filled("subagent_type")?.trim().to_lowercase();
     if ![GENERAL, EXPLORE].contains(&role.as_str()) {
@@ -243,6 +279,8 @@ fn task(args: &Args) -> Result<Action, CallError> {
         role,
         title: args.filled("description").unwrap_or_default(),
         prompt: args.need_filled("prompt")?,
+        agent: args.filled("task_id").map(|id| reference("ses", &id)),
+        ..Delegate::default()
     }))
 }
 

@@ -2,15 +2,16 @@
 
 use super::{READ_BYTES, TOOLS};
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{
-    answer, answer_parts, changed_files, clip, exit_code, matched_by, not_done, numbered, plain,
-    whereabouts,
+    answer, answer_parts, changed_files, clip, exit_code, matched_by, not_done, numbered, page,
+    plain, whereabouts,
 };
 use crate::harnesses::{CallError, Done, Item};
 use crate::tools::action::{
-    Action, DelegateOut, FileChange, FoundOut, GrepOut, ListOut, Outcome, Read, ReadOut, Shell,
-    ShellOut, ShellStatus, ToolError,
+    Action, DelegateOut, FileChange, FoundOut, GrepOut, ListOut, Outcome, PageOut, Read, ReadOut,
+    Shell, ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
@@ -67,7 +68,9 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         (_, Outcome::Matches(out)) => matches(out, room),
         (Action::Shell(shell), Outcome::Shell(out)) => command(shell, out, room),
         (_, Outcome::Planned) => todos(done),
-        (_, Outcome::Delegated(out)) => task(done, out),
+        (_, Outcome::Skill(out)) => skills::content(out),
+        (_, Outcome::Fetched(out)) => fetched(out, room),
+        (_, Outcome::Delegated(out)) => task(out),
         (_, Outcome::Failed(error)) => failed(action, error),
         (_, other) => not_done(other).unwrap_or_else(|| "Done.".into()),
     }
@@ -216,18 +219,7 @@ fn command(shell: &Shell, out: &ShellOut, room: usize) -> String {
     if output.is_empty() {
         return format!("(no output){metadata}");
     }
-    let cut = cut(
-        output,
-        Limit {
-            bytes: OUTPUT.bytes.min(allowance(
-                output.len(),
-                metadata.len(),
-                room,
-                FRAME + metadata.len(),
-            )),
-            ..OUTPUT
-        },
-    );
+    let cut = OUTPUT.output(output, metadata.len(), room, FRAME);
     if !cut.split {
         return format!("{}{metadata}", cut.head);
     }
@@ -236,10 +228,24 @@ fn command(shell: &Shell, out: &ShellOut, room: usize) -> String {
         None => whereabouts(out),
     };
     format!(
-        "...output truncated...\n\n{place}\n\n{}{}{metadata}",
+        "...output truncated...\n\n{place}\n\n({} of {} bytes are left out before the end that follows.)\n{}{}{metadata}",
+        cut.omitted_bytes,
+        out.output.bytes,
         cut.errors_block(),
         cut.tail
     )
+}
+
+/// The text of a page, and nothing around it.
+fn fetched(out: &PageOut, room: usize) -> String {
+    if let Some(to) = &out.redirect {
+        return page::elsewhere(to, "webfetch");
+    }
+    let (text, rest) = page::text(out, OUTPUT.bytes.min(room.saturating_sub(FRAME)));
+    match rest {
+        Some(rest) => format!("{text}\n\n({rest})"),
+        None => text.to_owned(),
+    }
 }
 
 /// The list as it was sent.
@@ -251,7 +257,7 @@ fn todos(done: &Done) -> String {
         .unwrap_or_else(|| "The todo list was saved.".into())
 }
 
-fn task(done: &Done, out: &DelegateOut) -> String {
+fn task(out: &DelegateOut) -> String {
     let (state, error) = match &out.failure {
         None => ("completed", String::new()),
         Some(why) => ("error", format!("<task_error>\n{why}\n</task_error>\n")),
@@ -260,24 +266,16 @@ fn task(done: &Done, out: &DelegateOut) -> String {
         "" => "(It wrote no report. Look at what it did yourself.)",
         text => text,
     };
-    let mut text = format!(
+    format!(
         "<task id=\"ses_{}\" state=\"{state}\">\n{error}<task_result>\n{report}\n</task_result>\n</task>",
         out.id
-    );
-    let goes_on = done
-        .call
-        .as_ref()
-        .and_then(|call| Args::of(call, TOOLS).ok())
-        .is_some_and(|args| args.filled("task_id").is_some());
-    if goes_on {
-        text.push_str("\n\nAn agent that ended cannot go on, so task_id had no effect: this was a new one, which knew only the prompt.");
-    }
-    text
+    )
 }
 
 fn failed(action: &Action, error: &ToolError) -> String {
     match (action, error) {
         (Action::Patch { .. }, _) => format!("apply_patch verification failed: {error}"),
+        (_, ToolError::NotFetched { url, why }) => format!("Transport error (GET {url}): {why}"),
         (Action::Shell(_), ToolError::NotFound { .. }) => format!("NotFound: {error}"),
         (_, ToolError::NotFound { path, instead }) => {
             let (first, hint) = match action {

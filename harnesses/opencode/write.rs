@@ -1,8 +1,9 @@
 //! From an action to the call that asks for it.
 
-use super::{EDIT, EXPLORE, GENERAL, READ_LINES, TIMEOUT};
+use super::{EDIT, EXPLORE, FETCH, GENERAL, READ_LINES, TIMEOUT};
 use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
-use crate::tools::action::{Action, Grep, GrepWant, PatchForm, PlanStep, Read, Shell};
+use crate::harnesses::format::skills;
+use crate::tools::action::{Action, Grep, GrepWant, PageForm, PatchForm, PlanStep, Read, Shell};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -45,6 +46,20 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             "todowrite",
             object([("todos", Some(steps.iter().map(todo).collect()))]),
         )),
+        Action::Skill { name, .. } => Some(("skill", skills::written("name", name, None))),
+        Action::Fetch(fetch) => {
+            let form = match fetch.form {
+                PageForm::Markdown => None,
+                PageForm::Text => Some("text"),
+                PageForm::Source => Some("html"),
+            };
+            let arguments = object([
+                ("url", always(fetch.url.as_str())),
+                ("format", form.map(Value::from)),
+                ("timeout", unless(FETCH.0, fetch.limit.as_secs())),
+            ]);
+            Some(("webfetch", arguments))
+        }
         Action::Delegate(part) => {
             let role = match (part.role.as_str(), part.read_only) {
                 (GENERAL, _) | (_, false) => GENERAL,
@@ -54,6 +69,10 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
                 ("description", always(part.title.as_str())),
                 ("prompt", always(part.prompt.as_str())),
                 ("subagent_type", always(role)),
+                (
+                    "task_id",
+                    part.agent.as_ref().map(|id| format!("ses_{id}").into()),
+                ),
             ]);
             Some(("task", arguments))
         }

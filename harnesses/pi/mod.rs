@@ -3,7 +3,7 @@
 mod results;
 
 use super::format::args::{Args, always, object, timeout, unless};
-use super::format::{documents, is_picture, prompt, surface, told};
+use super::format::{documents, is_picture, prompt, skills, surface, told};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
 use crate::tools::action::{Action, Base, Pass, Read, Replace, Shell, Unique, WriteRule};
@@ -108,6 +108,13 @@ fn system(cx: &Context) -> String {
     for document in documents(&cx.instructions) {
         let (path, words) = (document.path.display(), document.text.trim_end());
         let _ = write!(text, "\n\n## {path}\n\n{words}");
+    }
+    if !cx.skills.is_empty() {
+        let _ = write!(
+            text,
+            "\n\nSkills tell how a kind of task is done here. When one fits, read its file with the read tool before you begin; its paths count from its folder.\n\n{}",
+            skills::available(cx, true)
+        );
     }
     if let Some(words) = &cx.developer_instructions {
         let _ = write!(text, "\n\n{words}");

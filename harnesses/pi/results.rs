@@ -2,7 +2,7 @@
 
 use super::TOOLS;
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::{
     answer, answer_parts, changed_files, clip, exit_code, matched_by, not_done, plain, whereabouts,
 };
@@ -130,14 +130,7 @@ fn command(out: &ShellOut, room: usize) -> String {
     if output.is_empty() {
         return format!("(no output){ends}");
     }
-    let bytes = allowance(output.len(), ends.len(), room, FRAME + ends.len());
-    let cut = cut(
-        output,
-        Limit {
-            bytes: OUTPUT.bytes.min(bytes),
-            ..OUTPUT
-        },
-    );
+    let cut = OUTPUT.output(output, ends.len(), room, FRAME);
     if !cut.split {
         return format!("{}{ends}", cut.head);
     }

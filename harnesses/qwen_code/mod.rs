@@ -1,15 +1,17 @@
 //! `qwen-code`: the surface of Qwen Code.
 
+mod agents;
 mod opening;
+mod pages;
 mod results;
 mod write;
 
 use super::format::args::{self, Args};
 use super::format::edit::SNAKE;
-use super::format::{ask, job_id, job_number, planning, surface};
+use super::format::{ask, job_id, job_number, planning, skills, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{Action, Delegate, Grep, PlanStep, Read, Shell, WriteRule};
+use crate::tools::action::{Action, Grep, PlanStep, Read, Shell, WriteRule};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -45,23 +47,19 @@ const SNAPSHOT: &str = "The conversation is about to be cut, and only what you w
 const GENERAL: &str = "general-purpose";
 const EXPLORE: &str = "Explore";
 /// What an agent of the role `Explore` has, in the order of the original.
-const EXPLORE_TOOLS: [&str; 6] = [
+const EXPLORE_TOOLS: [&str; 8] = [
     "read_file",
     "grep_search",
     "glob",
     "run_shell_command",
     "list_directory",
+    "web_fetch",
     "todo_write",
+    "skill",
 ];
 
 const LEFT_OUT: &[(&str, &str)] = &[
     ("tool_search", "all tools are always shown"),
-    (
-        "send_message",
-        "an agent that was started is waited for, so nothing can be sent to it",
-    ),
-    ("skill", "no skills yet"),
-    ("web_fetch", "no web access yet"),
     (
         "monitor",
         "background commands and their output files take its place",
@@ -78,11 +76,17 @@ impl Harness for QwenCode {
     }
 
     fn begin(&self, cx: &Context) -> Start {
-        Start {
+        let mut start = Start {
             system: opening::system(cx),
             opening: opening::items(cx),
             ..surface::start(TOOLS, "", LEFT_OUT, cx)
+        };
+        // The list stands in the tool's own description.
+        if let Some(tool) = start.tools.iter_mut().find(|t| t.name == "skill") {
+            tool.description.push('\n');
+            tool.description.push_str(&skills::available(cx, false));
         }
+        start
     }
 
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {
@@ -117,6 +121,7 @@ impl Harness for QwenCode {
                     |code| format!("ended with exit code {code}")
                 )
             ),
+            Notice::AgentDone(agent) => agents::done(agent),
             Notice::Planning(on) => planning(*on).into(),
             Notice::Nudge(text) => text.clone(),
         };
@@ -154,6 +159,9 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
     match call.name.as_str() {
         "task_stop" => {
             let id = args.need_filled("task_id")?;
+            if let Some(action) = agents::stop(&id) {
+                return Ok(action);
+            }
             let id = task_number(&id).ok_or_else(|| {
                 args.wrong(
                     "\"task_id\" must be an id that run_shell_command gave, like bg_00000001",
@@ -207,13 +215,16 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             },
         }),
         "run_shell_command" => shell(&args),
-        "agent" => agent(&args),
+        "agent" => agents::begin(&args),
+        "send_message" => agents::send(&args),
         "ask_user_question" => ask::read(&args),
         "exit_plan_mode" => Ok(Action::Mode {
             planning: false,
             plan: args.need_filled("plan")?,
         }),
         "todo_write" => todos(&args),
+        "skill" => skills::call(&args, "skill"),
+        "web_fetch" => pages::fetch(&args),
         name => Err(surface::unknown(TOOLS, name)),
     }
 }
@@ -233,23 +244,6 @@ fn shell(args: &Args) -> Result<Action, CallError> {
         time_limit: (!background).then_some(Duration::from_millis(ms)),
         background,
         ..Shell::new(command, Duration::from_millis(ms))
-    }))
-}
-
-fn agent(args: &Args) -> Result<Action, CallError> {
-    let role = args
-        .filled("subagent_type")
-        .unwrap_or_else(|| GENERAL.into());
-    if ![GENERAL, EXPLORE].contains(&role.as_str()) {
-        return Err(CallError::Refused(format!(
-            "There is no agent \"{role}\" here. Use {GENERAL}, or {EXPLORE} for a search."
-        )));
-    }
-    Ok(Action::Delegate(Delegate {
-        read_only: role == EXPLORE,
-        role,
-        title: args.filled("description").unwrap_or_default(),
-        prompt: args.need_filled("prompt")?,
     }))
 }
 

@@ -35,7 +35,7 @@ pub fn system(cx: &Context) -> String {
 
 fn core_prompt(cx: &Context) -> String {
     let notation = Notation::of(&cx.model);
-    let file = cx.cwd.join("src").join("cart.py").display().to_string();
+    let file = cx.cwd.join("FILE").display().to_string();
     let read = notation.call("read_file", &[("file_path", &file)]);
     let edit = notation.call(
         "edit",

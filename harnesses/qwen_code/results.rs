@@ -1,26 +1,27 @@
 //! The layouts in which results are told; they are those of the original.
 
-use super::{TOOLS, reminder, task_id};
+use super::{TOOLS, agents, pages, reminder, task_id};
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{
     answer, answer_parts, ask, changed_files, clip, matched_by, not_done, plain,
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, ChangeKind, DelegateOut, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome,
-    PlanStep, ReadOut, Shell, ShellOut, ShellStatus, ToolError,
+    Action, ChangeKind, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome, PlanStep, ReadOut,
+    Shell, ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
 /// The most bytes and lines of one output, and how much of both is its head.
-const OUTPUT: Limit = Limit {
+pub const OUTPUT: Limit = Limit {
     bytes: 25_000,
     lines: 1000,
     head_percent: 20,
 };
 /// What the lines around an output may take.
-const FRAME: usize = 700;
+pub const FRAME: usize = 700;
 /// What the labels of a command's result take beside their values.
 const LABELS: usize = 110;
 /// Lines shown before and after an edit.
@@ -67,8 +68,11 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         }
         (Action::Shell(shell), Outcome::Shell(out)) => command(shell, out, room),
         (Action::Plan { steps, .. }, Outcome::Planned) => planned(steps),
-        (_, Outcome::Delegated(out)) => delegated(done, out),
+        (Action::Fetch(fetch), Outcome::Fetched(out)) => pages::told(done, &fetch.url, out, room),
+        (_, Outcome::Delegated(out)) => agents::report(out),
+        (action, Outcome::Agents(all)) => agents::stands(action, all),
         (Action::Ask { questions }, Outcome::Answered(answers)) => ask::answers(questions, answers),
+        (_, Outcome::Skill(out)) => skills::text(out),
         (_, Outcome::ModeSet) => {
             "The user agreed to the plan. Begin with it; put its steps into the todo list.".into()
         }
@@ -312,15 +316,7 @@ fn output(out: &ShellOut, labels: usize, room: usize) -> String {
     if output.is_empty() {
         return "(empty)".into();
     }
-    let cut = cut(
-        output,
-        Limit {
-            bytes: OUTPUT
-                .bytes
-                .min(allowance(output.len(), labels, room, FRAME + labels)),
-            ..OUTPUT
-        },
-    );
+    let cut = OUTPUT.output(output, labels, room, FRAME);
     if !cut.split {
         return cut.head;
     }
@@ -382,26 +378,6 @@ fn planned(steps: &[PlanStep]) -> String {
             serde_json::Value::Array(list)
         ))
     )
-}
-
-/// The report as it is.
-fn delegated(done: &Done, out: &DelegateOut) -> String {
-    let mut text = match out.text.trim() {
-        "" => "(The agent wrote no report. Look at what it did yourself.)".to_owned(),
-        text => text.to_owned(),
-    };
-    if let Some(why) = &out.failure {
-        let _ = write!(text, "\n\nThe agent ended early: {why}");
-    }
-    let background = done
-        .call
-        .as_ref()
-        .and_then(|call| Args::of(call, TOOLS).ok())
-        .and_then(|args| args.flag("run_in_background"));
-    if background == Some(true) {
-        text.push_str("\n\nrun_in_background has no effect: the agent was waited for, and this is its report.");
-    }
-    text
 }
 
 fn failed(action: &Action, error: &ToolError) -> String {

@@ -1,9 +1,10 @@
 //! From an action to the call that asks for it.
 
-use super::{EXPLORE, GENERAL, MATCHES, READ_LINES, TIMEOUT, task_id};
+use super::{MATCHES, READ_LINES, TIMEOUT, agents, pages, task_id};
 use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
 use crate::harnesses::format::ask;
 use crate::harnesses::format::edit::SNAKE;
+use crate::harnesses::format::skills;
 use crate::tools::action::{Action, AskedQuestion, Grep, GrepWant, PlanStep, Shell};
 use serde_json::Value;
 
@@ -72,15 +73,10 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
                 object([("questions", Some(questions))]),
             )
         }
-        Action::Delegate(part) => {
-            let role = if part.read_only { EXPLORE } else { GENERAL };
-            let arguments = object([
-                ("description", always(part.title.as_str())),
-                ("prompt", always(part.prompt.as_str())),
-                ("subagent_type", always(role)),
-            ]);
-            ("agent", arguments)
-        }
+        Action::Skill { name, .. } => ("skill", skills::written("skill", name, None)),
+        Action::Fetch(fetch) => ("web_fetch", pages::write(fetch)),
+        Action::Delegate(part) => agents::write(part),
+        Action::Agents { agents, want } => return agents::write_stop(agents, *want),
         _ => return None,
     };
     Some(written)

@@ -8,7 +8,7 @@ mod results;
 
 use super::format::args::Args;
 use super::format::editor::Editor;
-use super::format::{documents, prompt, sed_suffix, surface, told, user_parts};
+use super::format::{documents, prompt, sed_suffix, skills, surface, told, user_parts};
 use super::{
     CallError, Context, Done, Harness, Input, Item, Notice, REQUERIES, Size, Start, State, Step,
 };
@@ -133,6 +133,10 @@ impl Harness for SweAgent {
             .system_override
             .clone()
             .unwrap_or_else(|| prompt(SYSTEM, cx, &[], &[]));
+        if !cx.skills.is_empty() {
+            system.push_str("\n\n");
+            system.push_str(&skills::block(cx, "print its file with a command"));
+        }
         if let Some(words) = &cx.developer_instructions {
             system.push_str("\n\n");
             system.push_str(words);

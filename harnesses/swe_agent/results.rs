@@ -1,6 +1,6 @@
 //! The observations; their layouts are those of the original's templates and editor.
 
-use crate::harnesses::format::cut::{Cut, Limit, allowance, cut};
+use crate::harnesses::format::cut::{Cut, Limit, cut};
 use crate::harnesses::format::{
     answer, changed_files, clip, exit_code, matched_by, not_done, numbered_wide, plain, whereabouts,
 };
@@ -90,14 +90,7 @@ fn command(out: &ShellOut, bash_only: bool, room: usize) -> String {
     }
     let labels = head.len() + 32;
     let most = if bash_only { OUTPUT.1 } else { OUTPUT.0 };
-    let cut = cut(
-        &output,
-        Limit {
-            bytes: most.min(allowance(output.len(), labels, room, FRAME + labels)),
-            lines: usize::MAX,
-            head_percent: 50,
-        },
-    );
+    let cut = Limit::bytes(most, 50).output(&output, labels, room, FRAME);
     match (cut.split, bash_only) {
         (false, _) => observed(&format!("{head}{}", cut.head), bash_only),
         (true, true) => {
@@ -130,11 +123,7 @@ fn review(out: &ShellOut, room: usize) -> String {
     let diff = plain(&out.output.text);
     let cut = cut(
         &diff,
-        Limit {
-            bytes: OUTPUT.0.min(room.saturating_sub(FRAME + 200)),
-            lines: usize::MAX,
-            head_percent: 60,
-        },
+        Limit::bytes(OUTPUT.0.min(room.saturating_sub(FRAME + 200)), 60),
     );
     let mark = format!("[... {} bytes left out ...]", cut.omitted_bytes);
     let mut diff = cut.join(&mark);

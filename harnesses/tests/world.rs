@@ -24,6 +24,7 @@ pub fn context(size: Size) -> Context {
             .chain(["README.md", "setup.py"].map(|name| (name.to_owned(), false)))
             .collect(),
         instructions: Instructions::default(),
+        skills: Vec::new(),
         developer_instructions: None,
         system_override: None,
         sandbox: SandboxFacts {
@@ -35,6 +36,7 @@ pub fn context(size: Size) -> Context {
         size,
         guidance: true,
         interactive: false,
+        offline: false,
         depth: 0,
     }
 }

@@ -2,7 +2,9 @@
 
 mod results;
 
-use super::format::claude::{Family, compact_plan, context, git_state, step, todos};
+use super::format::claude::{
+    Family, NOTE_SKILLS, SkillList, compact_plan, context, git_state, step, todos,
+};
 use super::format::prompt;
 use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
@@ -24,7 +26,9 @@ const FAMILY: Family = Family {
     inline: 64 * 1024,
     role: "Explore",
     planning: PLANNING,
+    agents_later: false,
     tokens: "subagent_tokens",
+    skills: SkillList::AfterPrompt,
 };
 
 /// What a model is told in plan mode.
@@ -35,15 +39,10 @@ Phase 3, review: read what the plan touches once more; ask with AskUserQuestion 
 Phase 4: call ExitPlanMode with the plan: what changes in which files, in which order, and how it is checked.
 End your turn only with AskUserQuestion or ExitPlanMode.";
 
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("Skill", "no skills yet"),
-    ("WebFetch", "no web access yet"),
-    ("SendMessage", "a nested agent ends with its answer"),
-    (
-        "ReadSessionContext",
-        "other sessions are not shown to a model",
-    ),
-];
+const LEFT_OUT: &[(&str, &str)] = &[(
+    "ReadSessionContext",
+    "other sessions are not shown to a model",
+)];
 
 /// The importance of an item that has none of its own.
 const PRIORITY: &str = "medium";
@@ -67,9 +66,11 @@ impl Harness for ZCode {
     fn user(&self, state: &mut State, input: &Input) -> Vec<Item> {
         // A message of the user counts as a step without the todo list.
         step(state);
-        vec![Item::User {
+        let mut items = vec![Item::User {
             content: super::format::user_parts(input),
-        }]
+        }];
+        items.extend(state.notes.remove(NOTE_SKILLS).map(Item::user));
+        items
     }
 
     fn action(&self, call: &ToolCall) -> Result<Action, CallError> {

@@ -3,6 +3,7 @@
 use super::{FAMILY, PRIORITY};
 use crate::harnesses::format::args::Args;
 use crate::harnesses::format::claude::{REMIND_AFTER, folder, reminder, todo_words};
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{answer, fit};
 use crate::harnesses::{Done, Item, State};
 use crate::tools::action::{Action, ChangeKind, Outcome, PlanStep, ReadOut, StepStatus, ToolError};
@@ -67,6 +68,7 @@ fn own(done: &Done, action: &Action, outcome: &Outcome, state: &State) -> Option
                 change.path.display()
             )
         }
+        (_, Outcome::Skill(out)) => skills::content(out),
         (Action::Plan { steps, .. }, Outcome::Planned) => {
             let new = new_list(done).unwrap_or_else(|| list(steps));
             let old = list_of(state, &[]);

@@ -8,7 +8,7 @@ use crate::harnesses::tests::{
     call, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
 };
 use crate::tools::action::{
-    ChangeKind, DelegateOut, Outcome, Output, PlanStep, Read, ReadOut, Shell, ShellOut,
+    ChangeKind, Delegate, DelegateOut, Outcome, Output, PlanStep, Read, ReadOut, Shell, ShellOut,
     ShellStatus, StepStatus, ToolError,
 };
 use serde_json::json;
@@ -46,7 +46,9 @@ fn the_tools_are_in_order() {
             "Read",
             "TodoRead",
             "TodoWrite",
-            "Write"
+            "WebFetch",
+            "Write",
+            "SendMessage"
         ]
     );
 }
@@ -318,7 +320,13 @@ fn the_opening_is_in_order() {
 fn what_is_written_is_read_the_same() {
     let offered = ZCode.begin(&person()).tools;
     let mut names = Vec::new();
-    for action in actions().into_iter().chain([Action::PlanRead]) {
+    let more = Action::Delegate(Delegate {
+        agent: Some("1".into()),
+        title: "more".into(),
+        prompt: "Look again.".into(),
+        ..Delegate::default()
+    });
+    for action in actions().into_iter().chain([Action::PlanRead, more]) {
         let action = match action {
             Action::Shell(shell) => Action::Shell(Shell {
                 on_timeout: OnTimeout::Kill,

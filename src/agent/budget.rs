@@ -14,7 +14,13 @@ struct Share {
 }
 
 /// What each part may take. The system text and the tools are held by the harness's size.
-const SHARES: [Share; 8] = [
+const SHARES: [Share; 9] = [
+    Share {
+        part: "skills",
+        permille: 20,
+        least: 1,
+        most: 8_192,
+    },
     Share {
         part: "reply",
         permille: 250,
@@ -73,6 +79,8 @@ pub struct Budget {
     window: u32,
     counter: Counter,
     result_limit: Option<u32>,
+    /// The most tokens of a reply, where the model has a limit of its own.
+    most_reply: Option<u32>,
 }
 
 impl Budget {
@@ -88,6 +96,7 @@ impl Budget {
             window,
             counter,
             result_limit,
+            most_reply: None,
         }
     }
 
@@ -130,9 +139,16 @@ impl Budget {
         self.counter.learn(rest, tokens);
     }
 
+    /// No reply may have more tokens than this, whatever the window; `None`: the window alone
+    /// counts.
+    pub fn limit_reply(&mut self, most: Option<u32>) {
+        self.most_reply = most;
+    }
+
     /// Tokens kept free for the reply.
     pub fn reply_reserve(&self) -> u32 {
-        self.share("reply", self.window)
+        let share = self.share("reply", self.window);
+        self.most_reply.map_or(share, |most| share.min(most))
     }
 
     /// The most tokens that the reply to such a prompt may have: the reserve, and less where the
@@ -145,6 +161,11 @@ impl Budget {
     /// Bytes that AGENTS.md and its kind may have.
     pub fn instruction_bytes(&self) -> usize {
         self.bytes("instructions")
+    }
+
+    /// Bytes that the list of skills may have.
+    pub fn skill_bytes(&self) -> usize {
+        self.bytes("skills")
     }
 
     /// Bytes that the user's message may have before its middle goes into a file.

@@ -104,7 +104,16 @@ impl Session {
         if self.is_summary_due()
             && self.gain(&kept) * 1_000 >= u64::from(self.budget.window()) * worth
         {
-            self.replace_history(&kept, front)?;
+            match self.hooks_before_compact("auto", front) {
+                Some(why) => front.event(&Event::Warning(format!(
+                    "a PreCompact hook stopped the summary: {why}"
+                ))),
+                None => {
+                    if self.replace_history(&kept, front)?.is_some() {
+                        self.hooks_after_compact("auto", front);
+                    }
+                }
+            }
         }
         if !self.budget.fits(self.rest(show)) {
             self.elide(0, front);
@@ -134,6 +143,7 @@ impl Session {
         let mut memory = self.workbench.memory().clone();
         memory.forget_given();
         self.workbench.set_memory(memory);
+        self.state.instructed.clear();
         self.reports.prefix_event();
     }
 
@@ -147,12 +157,17 @@ impl Session {
         if self.gain(&kept) == 0 {
             return Err("there is nothing to compact yet".into());
         }
-        self.replace_history(&kept, front)
-            .map_err(|e| e.to_string())
-            .and_then(|sizes| {
-                self.record_state();
-                sizes.ok_or_else(|| "a summary would be no shorter than the conversation".into())
-            })
+        if let Some(why) = self.hooks_before_compact("manual", front) {
+            return Err(format!("a PreCompact hook stopped it: {why}"));
+        }
+        let sizes = self
+            .replace_history(&kept, front)
+            .map_err(|e| e.to_string())?;
+        self.record_state();
+        if sizes.is_some() {
+            self.hooks_after_compact("manual", front);
+        }
+        sizes.ok_or_else(|| "a summary would be no shorter than the conversation".into())
     }
 
     /// Enough happened since the last summary for another one.

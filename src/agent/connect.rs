@@ -1,7 +1,7 @@
 //! Before the first request: which provider, which model, which window.
 
 use super::event::{Event, Frontend};
-use super::offline;
+use super::{hosted, offline};
 use crate::cancel::Cancel;
 use crate::config::{Config, Source};
 use crate::model::WireApi;
@@ -76,11 +76,16 @@ pub fn connect(
     cancel: &Cancel,
     front: &mut dyn Frontend,
 ) -> Result<Connection, ConnectError> {
-    let provider = local::recognise(choose_provider(config, wish, cancel, front)?, cancel);
+    let mut provider = local::recognise(choose_provider(config, wish, cancel, front)?, cancel);
     let fail = |e: crate::model::ModelError| ConnectError(e.to_string());
     let (model, info) = match named_model(config, wish, &provider) {
         Some(model) => {
+            provider = hosted::on_its_wire(provider, &model, config, wish)?;
+            if let Some(other) = hosted::without_missing_wire(&provider, config) {
+                provider = other;
+            }
             let info = local::describe(&provider, &model, cancel).map_err(fail)?;
+            let info = hosted::with_facts(info, &provider, config);
             (model, info)
         }
         None if provider.is_local() => {
@@ -95,8 +100,8 @@ pub fn connect(
         }
         None => {
             return Err(ConnectError(format!(
-                "no model is set for {}; name one with -m, or set `model` in the config",
-                provider.name
+                "no model is set for {0}; name one with -m, or set `model` in the config (`interpreter models --provider {1}` lists them)",
+                provider.name, provider.id
             )));
         }
     };
@@ -127,6 +132,12 @@ pub fn connect(
         front.event(&Event::Note(format!(
             "{model} has no tool support, says {}: {how}",
             provider.name
+        )));
+    }
+    let fixed = info.listed.as_ref().is_some_and(|m| m.fixed_sampling);
+    if fixed && !config.sampling.is_default() {
+        front.event(&Event::Warning(format!(
+            "{model} takes no sampling values; [sampling] is left out"
         )));
     }
     let info = with_room(&provider, info, config, cancel, front)?;
@@ -239,14 +250,26 @@ pub(super) fn named_model(config: &Config, wish: &Wish, provider: &Provider) -> 
 }
 
 /// The id of the provider that was named: on this command line, in the resumed session, in the
-/// config. `None`: whichever local server answers.
+/// config, or by the address that was given it. `None`: whichever local server answers.
 pub fn named_provider(config: &Config, resumed: Option<&str>) -> Option<String> {
     match (&*config.model_provider, resumed) {
         _ if config.oss => config.oss_provider.value.clone(),
         (Some(id), _) if is_flag(&config.model_provider.source) => Some(id.clone()),
         (_, Some(id)) => Some(id.to_owned()),
+        // Who moves the built-in provider, as an SDK of Codex does, means that one.
+        (None, None) if config.openai_base_url.is_some() => Some("openai".into()),
         (id, None) => id.clone(),
     }
+}
+
+/// True when the provider that was named cannot be used for want of its key. `resumed` is that of
+/// a stored session.
+pub fn lacks_key(config: &Config, resumed: Option<&str>) -> bool {
+    let env = |name: &str| std::env::var(name).ok();
+    named_provider(config, resumed).is_some_and(|id| {
+        let resolved = provider::resolve(&id, config, &env, false);
+        matches!(resolved, Err(provider::ProviderError::MissingKey { .. }))
+    })
 }
 
 /// The provider of that id, if the settings let it be used.

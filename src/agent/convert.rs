@@ -1,6 +1,7 @@
 //! Another harness in the middle of a session: the same conversation, told in other calls.
 
 use super::event::{Event, Frontend};
+use super::mcp::is_mcp;
 use super::open::known_harness;
 use super::record;
 use super::session::{Session, fixed_size};
@@ -23,28 +24,34 @@ impl Session {
         if new.id() == self.harness.id() {
             return Err(format!("the harness is {id} already"));
         }
-        self.go_on_in(new, front);
+        self.go_on_in(new, &format!("the harness is {} now", new.id()), front);
         Ok(())
     }
 
     /// The prompt and tools of that harness from now on, and everything that was done so far in its
     /// own calls. A call that it has no tool for becomes a line of text. The server's cache is lost
-    /// once.
-    pub(super) fn go_on_in(&mut self, new: &'static dyn Harness, front: &mut dyn Frontend) {
+    /// once. `said` tells the person what is new.
+    pub(super) fn go_on_in(
+        &mut self,
+        new: &'static dyn Harness,
+        said: &str,
+        front: &mut dyn Frontend,
+    ) {
         let told = match self.begin_again(new) {
             0 => String::new(),
             n => format!("; {n} earlier calls have no counterpart in it and are told as text"),
         };
-        front.event(&Event::Note(format!(
-            "the harness is {} now{told}",
-            new.id()
-        )));
+        front.event(&Event::Note(format!("{said}{told}")));
     }
 
     /// The beginning of that harness in the context of now, and the conversation in its calls.
     /// Gives the number of calls that became text.
     pub(super) fn begin_again(&mut self, new: &'static dyn Harness) -> usize {
-        let start = new.begin(&self.context);
+        self.agents.end_all();
+        let mut start = new.begin(&self.context);
+        let harness = std::mem::replace(&mut self.harness, new);
+        self.add_mcp(&mut start);
+        self.harness = harness;
         let (transcript, told) =
             converted(&self.transcript, (self.harness, &self.start), (new, &start));
         self.state = State {
@@ -160,7 +167,7 @@ fn rewritten(
 ) -> Option<ToolCall> {
     // For another model it may be the same tool.
     let same = |t: &ToolSpec| t.name == call.name && t.kind() == call.kind;
-    if from.id() == to.id() && start.tools.iter().any(same) {
+    if (from.id() == to.id() || is_mcp(&call.name)) && start.tools.iter().any(same) {
         return Some(call.clone());
     }
     let action = from.action(call).ok()?;

@@ -1,9 +1,13 @@
 //! What happens, as every front end sees it.
 
+use super::approval::amend::Rule;
+use super::cost::Cost;
+use super::permissions::Permissions;
 use crate::harnesses::CallError;
 use crate::model::{Delta, Timing, ToolCall, Usage};
 use crate::sandbox::{Lift, Mode};
 use crate::tools::action::{Action, AskedQuestion, Outcome, PlanStep};
+use crate::tools::mcp::{Asked, Form};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -205,6 +209,8 @@ pub struct TurnEnd {
     pub requests: u32,
     /// Tokens of the session so far.
     pub usage: Usage,
+    /// What it cost.
+    pub cost: Cost,
     /// How long the turn took.
     pub took: Duration,
 }
@@ -218,6 +224,8 @@ pub enum EndReason {
     NoAnswer,
     /// An error, as a sentence.
     Failed(String),
+    /// The provider withheld the answer, and why.
+    Refused(String),
     /// The step limit.
     StepLimit(u32),
     /// The sandbox cannot be enforced and nobody can be asked.
@@ -234,6 +242,7 @@ impl EndReason {
             EndReason::Interrupted => Some("interrupted".into()),
             EndReason::NoAnswer => Some("no answer: the model gave neither text nor a call; try again, or try another model or harness".into()),
             EndReason::Failed(why) => Some(why.clone()),
+            EndReason::Refused(why) => Some(format!("the provider withheld the answer: {why}")),
             EndReason::StepLimit(n) => Some(format!(
                 "the limit of {n} steps was reached before the task was done; raise max_steps to go on"
             )),
@@ -257,6 +266,8 @@ pub struct Question {
     pub lift: Lift,
     /// True when the call was found in text.
     pub recovered: bool,
+    /// The rule of an "always", where there can be one.
+    pub rule: Option<Rule>,
 }
 
 /// The person's answer.
@@ -266,6 +277,8 @@ pub enum Answer {
     Yes,
     /// Do it, and do not ask for the same again in this session.
     YesForSession,
+    /// Do it, and never ask again for commands that begin so: the rule is kept.
+    Always(Rule),
     /// Do not; the words, if any, go to the model.
     No(Option<String>),
     /// Do not, and end the turn.
@@ -287,6 +300,15 @@ pub trait Frontend {
     fn questions(&mut self, _questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
         None
     }
+    /// Lets the person fill in the form of an MCP server. `None` where there are no forms.
+    fn fill_in(&mut self, _form: &Form) -> Option<Asked> {
+        None
+    }
     /// True when a person can be asked.
     fn interactive(&self) -> bool;
+    /// Other permissions that the person chose while the turn runs. Looked for before each action;
+    /// each answer counts once. `now` are those in force.
+    fn wished(&mut self, _now: &Permissions) -> Option<Permissions> {
+        None
+    }
 }

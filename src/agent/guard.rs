@@ -6,9 +6,10 @@ mod calls;
 mod stream;
 
 pub use calls::{CallGuard, CallVerdict, remark};
-pub use stream::{Cut, StreamGuard};
+pub use stream::{Cut, MOST_CALLS, StreamGuard};
 
 use super::approval::is_known_safe;
+use super::hint::command::did_not_start;
 use crate::model::dialect::announces;
 use crate::tools::action::{Action, Outcome, ShellStatus};
 use calls::changed_nothing;
@@ -20,7 +21,11 @@ pub struct CheckGuard {
     acted: bool,
     changed_since_run: bool,
     last_run_failed: bool,
+    /// It failed before the program began.
+    did_not_start: bool,
     told: Vec<Complaint>,
+    /// Something was done after the last reminder.
+    acted_since: bool,
     /// Commands that print files.
     shown: Vec<String>,
     /// Something may have been changed.
@@ -31,6 +36,7 @@ impl CheckGuard {
     /// Takes in what came of an action.
     pub fn record(&mut self, action: &Action, outcome: &Outcome) {
         self.acted = true;
+        self.acted_since = true;
         match (action, outcome) {
             (_, Outcome::Changed(changes)) => {
                 self.changed_since_run |= !changed_nothing(changes);
@@ -42,6 +48,7 @@ impl CheckGuard {
                 }
                 self.changed |= out.succeeded() && !is_known_safe(&shell.command);
                 self.last_run_failed = !out.succeeded();
+                self.did_not_start = did_not_start(out);
                 self.changed_since_run = writes_only(&shell.command) && out.succeeded();
             }
             // One in the background that came to its end by itself.
@@ -65,9 +72,19 @@ impl CheckGuard {
         self.last_run_failed
     }
 
-    /// The model was reminded in this turn.
-    pub fn has_nudged(&self) -> bool {
-        !self.told.is_empty()
+    /// The last command failed before its program began, so no file is to blame.
+    pub fn did_not_start(&self) -> bool {
+        self.did_not_start
+    }
+
+    /// Something was done in this turn.
+    pub fn has_acted(&self) -> bool {
+        self.acted
+    }
+
+    /// The model was reminded, and did nothing since.
+    pub fn is_reminded(&self) -> bool {
+        !self.told.is_empty() && !self.acted_since
     }
 
     /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
@@ -92,6 +109,7 @@ impl CheckGuard {
     /// The model was told this. Each is said once in a turn.
     pub fn has_told(&mut self, complaint: Complaint) {
         self.told.push(complaint);
+        self.acted_since = false;
     }
 }
 
@@ -203,7 +221,7 @@ fn is_announcement(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::tools::action::{Output, Shell, ShellOut, ShellStatus};
     use std::time::Duration;
@@ -216,7 +234,7 @@ mod tests {
         ended(text, 0)
     }
 
-    pub(super) fn ended(text: &str, code: i32) -> Outcome {
+    pub(in crate::agent) fn ended(text: &str, code: i32) -> Outcome {
         Outcome::Shell(ShellOut {
             command: String::new(),
             dir: "/".into(),
@@ -247,6 +265,9 @@ mod tests {
         assert!(words.contains("Call bash now"));
         guard.has_told(Complaint::Unchecked);
         assert_eq!(guard.complaint("Done.", false), None);
+        assert!(guard.is_reminded());
+        guard.record(&edit, &wrote());
+        assert!(!guard.is_reminded());
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));

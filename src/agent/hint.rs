@@ -2,6 +2,8 @@
 //! that failed, and never look into the file that the task is about, or give advice instead of making
 //! the change. Shown the file and told the very tool, many go on.
 
+pub(super) mod command;
+
 use super::guard::CheckGuard;
 use super::session::Session;
 use super::transcript::Mark;
@@ -37,6 +39,12 @@ const CHANGES: [&str; 16] = [
     "convert",
 ];
 
+/// Words of a task after which a file is run and not changed.
+const RUNS: [&str; 14] = [
+    "run", "python", "python3", "node", "bash", "sh", "ruby", "perl", "php", "go", "lua", "cargo",
+    "pytest", "execute",
+];
+
 /// What the model did with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -46,19 +54,20 @@ enum Seen {
 }
 
 impl Session {
-    /// What to do with the first file that the task names: look at it, change it, or repair what was
-    /// changed wrongly; those that are unchanged come first. A small file that was not looked into
+    /// What to do with the first file that the task names and does not only run: look at it, change it,
+    /// or repair what was changed wrongly; those that are unchanged come first. A small file that was not looked into
     /// is shown at once. `None` where a model is left alone: on hosted servers, without
     /// `harness_guidance`, and when the task names no such file.
     pub(super) fn next_step(&mut self, check: &CheckGuard) -> Option<String> {
         if !self.provider.is_local() || !self.context.guidance {
             return None;
         }
-        let files = self.files_of_the_task(check);
-        let unchanged = files.iter().find(|(_, seen)| *seen != Seen::Changed);
+        let (files, to_change) = self.files_of_the_task(check);
+        let mut wanted = files.iter().take(to_change.max(1));
+        let unchanged = wanted.find(|(_, seen)| *seen != Seen::Changed);
         let (file, seen) = unchanged.or(files.first())?.clone();
         match seen {
-            Seen::Changed if check.has_failed() => Some(format!(
+            Seen::Changed if check.has_failed() && !check.did_not_start() => Some(format!(
                 "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
             )),
             Seen::Changed => None,
@@ -148,8 +157,20 @@ impl Session {
         is_offered.then_some((name, arguments))
     }
 
+    /// What a model hears beside a command that did not start.
+    pub(super) fn remark_on_command(&self, outcome: &Outcome) -> Option<String> {
+        let Outcome::Shell(out) = outcome else {
+            return None;
+        };
+        if !self.provider.is_local() || !self.context.guidance {
+            return None;
+        }
+        let path = std::env::var_os("PATH");
+        command::remark(out, &self.start.tools, path.as_deref())
+    }
+
     /// The words of the running task.
-    fn task(&self) -> String {
+    pub(super) fn task(&self) -> String {
         let task = self
             .transcript
             .entries()
@@ -165,12 +186,15 @@ impl Session {
             .any(|word| CHANGES.contains(&word))
     }
 
-    /// The files of the working folder that the task names, in its order, and what the model did
-    /// with each.
-    fn files_of_the_task(&self, check: &CheckGuard) -> Vec<(String, Seen)> {
+    /// The files of the working folder that the task names, and what the model did with each: in its
+    /// order, but those that are only to be run come last; and how many stand before these.
+    fn files_of_the_task(&self, check: &CheckGuard) -> (Vec<(String, Seen)>, usize) {
         let cwd = self.workbench.cwd();
         let mut found: Vec<(String, Seen)> = Vec::new();
+        let mut runs: Vec<String> = Vec::new();
+        let mut before = String::new();
         for word in self.task().split_whitespace().take(WORDS) {
+            let word_before = std::mem::replace(&mut before, word.to_lowercase());
             let name = word.trim_matches(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
             let name = name.trim_end_matches('.');
             let is_plain =
@@ -193,8 +217,14 @@ impl Session {
                 None if check.has_shown(name) => Seen::Read,
                 None => Seen::Not,
             };
+            let word_before = word_before.trim_matches(|c: char| !c.is_alphanumeric());
+            if RUNS.contains(&word_before) {
+                runs.push(name.to_owned());
+            }
             found.push((name.to_owned(), seen));
         }
-        found
+        found.sort_by_key(|(name, _)| runs.contains(name));
+        let to_change = found.len() - runs.len();
+        (found, to_change)
     }
 }

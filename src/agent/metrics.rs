@@ -42,7 +42,8 @@ impl Metrics {
             context_window: window,
             context_percent: (usage.input + usage.output) * 100 / u64::from(window.max(1)),
             seconds_to_first_token: timing.first_token.map(seconds),
-            output_tokens_per_second: rate(usage.output, writing),
+            // One token, mostly the end itself, is no rate: llama-server calls it a million a second.
+            output_tokens_per_second: rate(usage.output, writing).filter(|_| usage.output > 1),
             prompt_tokens_per_second: rate(read, timing.prompt.or(timing.first_token)),
             seconds: seconds(timing.total),
         }
@@ -95,6 +96,21 @@ mod tests {
         let m = Metrics::new(usage, &told, 8_192);
         assert_eq!(m.prompt_tokens_per_second, Some(500.0));
         assert_eq!(m.output_tokens_per_second, Some(16.0));
+    }
+
+    #[test]
+    fn one_token_is_no_rate() {
+        let usage = Usage {
+            input: 100,
+            output: 1,
+            ..Usage::default()
+        };
+        let told = Timing {
+            output: Some(Duration::from_micros(1)),
+            ..Timing::default()
+        };
+        let m = Metrics::new(usage, &told, 8_192);
+        assert_eq!(m.output_tokens_per_second, None);
     }
 
     #[test]

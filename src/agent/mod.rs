@@ -1,26 +1,36 @@
 //! The loop: words → session → turn → actions, until the task is done.
 
 pub mod approval;
+pub mod brought;
 pub mod budget;
 pub mod compact;
 pub mod connect;
 pub mod context;
 mod convert;
+pub mod cost;
 pub mod doctor;
 pub mod event;
 pub mod export;
 pub mod guard;
+mod held_back;
 mod hint;
+mod hooks;
+pub mod hosted;
 pub mod input;
+mod mcp;
 pub mod metrics;
+mod notify;
 pub mod offline;
 pub mod open;
+mod pending;
 pub mod permissions;
 pub mod record;
 mod repair;
 pub mod reports;
 pub mod review;
+pub mod schema;
 pub mod session;
+mod skills;
 pub mod stored;
 mod subagent;
 pub mod switch;

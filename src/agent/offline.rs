@@ -9,7 +9,8 @@ use crate::sandbox::Offline;
 ///
 /// Called once settings are read and before the first thread starts. Nothing is connected to: the
 /// rules allow the port of the provider that will be used, or those of the well-known local
-/// servers when whichever answers is taken. `resumed` is the provider of a resumed session.
+/// servers when whichever answers is taken, and those of MCP servers at near addresses. `resumed`
+/// is the provider of a resumed session.
 ///
 /// # Errors
 /// One sentence when the provider cannot be used offline or has no address.
@@ -31,25 +32,70 @@ pub fn hold(config: &Config, resumed: Option<&str>) -> Result<Option<Offline>, C
         }
     };
     let mut ports: Vec<u16> = addresses.iter().filter_map(|a| provider::port(a)).collect();
+    ports.extend(mcp_ports(config));
     ports.sort_unstable();
     ports.dedup();
     Ok(Some(Offline::hold(&ports)))
 }
 
+/// The ports of the configured MCP servers that are used offline.
+fn mcp_ports(config: &Config) -> impl Iterator<Item = u16> {
+    let servers = config.mcp_servers.values().map(|server| &server.value);
+    let urls = servers
+        .filter(|s| s.is_enabled())
+        .filter_map(|s| s.url.as_deref());
+    urls.filter(|url| distance(url).is_none())
+        .filter_map(provider::port)
+}
+
+/// Why an address is out of reach offline.
+enum Distance {
+    Far,
+    NeedsLookUp,
+}
+
+fn distance(url: &str) -> Option<Distance> {
+    match (provider::is_local(url), provider::needs_look_up(url)) {
+        (false, _) => Some(Distance::Far),
+        (true, true) => Some(Distance::NeedsLookUp),
+        (true, false) => None,
+    }
+}
+
 /// Why a provider at this address is not used offline; `None` when it may be.
 pub fn refusal(id: &str, base_url: &str) -> Option<String> {
     let host = provider::host(base_url);
-    if !provider::is_local(base_url) {
-        Some(format!(
+    Some(match distance(base_url)? {
+        Distance::Far => format!(
             "offline: provider {id} is at {host}, which is neither this machine nor its own network; use a local server, for example with --oss, or leave out --offline"
-        ))
-    } else if provider::needs_look_up(base_url) {
-        Some(format!(
+        ),
+        Distance::NeedsLookUp => format!(
             "offline: the address of provider {id} has the name {host}, which would have to be looked up; write its IP address into base_url"
-        ))
-    } else {
-        None
-    }
+        ),
+    })
+}
+
+/// Why an MCP server at this address is not used offline; `None` when it may be. One that the
+/// config does not name, such as an editor's, comes after the kernel's rules were made.
+pub fn mcp_refusal(config: &Config, url: &str) -> Option<String> {
+    let host = provider::host(url);
+    Some(match distance(url) {
+        Some(Distance::Far) => format!(
+            "offline: it is at {host}, which is neither this machine nor its own network; leave out --offline to use it"
+        ),
+        Some(Distance::NeedsLookUp) => format!(
+            "offline: its address has the name {host}, which would have to be looked up; write its IP address into url"
+        ),
+        None => {
+            let port = provider::port(url);
+            if port.is_none_or(|port| mcp_ports(config).any(|known| known == port)) {
+                return None;
+            }
+            format!(
+                "offline: connections are held to the addresses of the config, and {url} is none of them; put this server into the config (`interpreter mcp add`)"
+            )
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,29 +1,43 @@
 //! Opening a session: from settings and a folder to something that can run a turn.
 
+mod choice;
+mod context;
+
+pub use choice::{known_harness, usual_harness};
+pub(super) use choice::{named_harness, size};
+pub use context::context;
+pub(super) use context::instructions_for;
+
 use super::approval::Judge;
-use super::budget::Budget;
+use super::approval::rules::Rules;
 use super::connect::{ConnectError, Connection, Wish, connect};
 use super::event::{Event, Frontend};
-use super::permissions::{self, permitted};
+use super::hosted;
+use super::mcp::McpServers;
+use super::permissions::permitted;
 use super::record::{self, Restored, TurnContext};
+use super::schema::AnswerSchema;
 use super::session::{Parts, Session};
 use crate::cancel::Cancel;
-use crate::config::{Config, Marks, Source, environment};
-use crate::harnesses::{self, Clues, Context, Harness, Size};
-use crate::model::provider::{LocalServer, Provider};
-use crate::model::{self, Sampling, WireApi};
+use crate::config::{Config, EnvironmentPolicy, Marks, McpServer, Source, environment};
+use crate::harnesses::{self, Size};
+use crate::model::provider::{self, LocalServer};
+use crate::model::{self, Sampling};
+use crate::project::hooks::Hooks;
+use crate::project::skills::Skills;
 use crate::project::undo::Undo;
-use crate::project::{Instructions, git, instructions, read_whole, tree};
-use crate::sandbox::{Approval, Gate, Mode, Policy, Sandbox};
+use crate::project::{instructions, read_whole};
+use crate::sandbox::{Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::paths::Home;
 use crate::store::rollout::{self, Writer};
 use crate::tools::{Setup, Workbench};
-use crate::words::nearest;
-use serde_json::Value;
+use choice::text_models;
+use context::{Facts, make_context, user_shell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The most bytes of a `model_instructions_file`.
 const MOST_INSTRUCTIONS: u64 = 1 << 20;
@@ -42,9 +56,19 @@ pub struct Open {
     /// Use the `chat` wire for this run.
     pub chat_completions: bool,
     /// A schema for the answer.
-    pub schema: Option<Value>,
+    pub schema: Option<Arc<AnswerSchema>>,
+    /// Read no rules about commands.
+    pub ignore_rules: bool,
+    /// Run hooks that nobody looked at, too.
+    pub all_hooks: bool,
+    /// A person can be asked later, though not while the session is opened.
+    pub asks_later: bool,
     /// Log contents too.
     pub debug: bool,
+    /// Further MCP servers, by name, in place of those of the config with the same name.
+    pub mcp_servers: Vec<(String, McpServer)>,
+    /// A text in place of the system prompt.
+    pub base_instructions: Option<String>,
     /// Folders of ours beside the home that tools may neither read nor write.
     pub own_homes: Vec<PathBuf>,
 }
@@ -61,7 +85,7 @@ pub fn open(
     front: &mut dyn Frontend,
 ) -> Result<Session, ConnectError> {
     let fail = |text: String| ConnectError(text);
-    let restored = match &ask.resume {
+    let mut restored = match &ask.resume {
         Some(path) => Some(read_back(path, front)?),
         None => None,
     };
@@ -69,6 +93,16 @@ pub fn open(
     let cwd = working_folder(ask, recorded.as_ref(), front);
     let (mut policy, approval) = permitted(config, home, &cwd, recorded.as_ref(), front);
     policy.own_homes.extend(ask.own_homes.iter().cloned());
+    let rules = match ask.ignore_rules {
+        true => Rules::default(),
+        false => {
+            let (rules, warnings) = Rules::load(config, home.path()).map_err(fail)?;
+            warnings
+                .into_iter()
+                .for_each(|w| front.event(&Event::Warning(w)));
+            rules
+        }
+    };
 
     let named = named_harness(config, recorded.as_ref()).map_err(fail)?;
     let wish = Wish {
@@ -82,7 +116,35 @@ pub fn open(
             None => text_models(config),
         },
     };
+    let id = restored
+        .as_ref()
+        .map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
+    let outputs = home.outputs(&id);
+    // Beside everything that takes time here.
+    let mcp = McpServers::start(
+        config,
+        &ask.mcp_servers,
+        cwd.clone(),
+        outputs.clone(),
+        ask.asks_later || front.interactive(),
+    );
     let connection = connect(config, &wish, cancel, front)?;
+    if let (Some(was), Some(restored)) = (&recorded, &mut restored) {
+        let env = |name: &str| std::env::var(name).ok();
+        let address = provider::address_of(&was.model_provider, config, &env);
+        let was_local = address.is_ok_and(|url| provider::is_local(&url));
+        let from = (was.model_provider.as_str(), was.model.as_str(), was_local);
+        if let Some((transcript, lost)) =
+            hosted::handed_over(&restored.transcript, from, &connection)
+        {
+            restored.transcript = transcript;
+            if lost > 0 {
+                let text = hosted::lost_thoughts(lost, &was.model, &connection.model);
+                front.event(&Event::Note(text));
+            }
+        }
+    }
+    mcp.require(cancel).map_err(fail)?;
     let harness = match named {
         Some(harness) => harness,
         None => {
@@ -90,17 +152,21 @@ pub fn open(
             usual_harness(config, &connection.provider, &connection.model, family).map_err(fail)?
         }
     };
-    let size = recorded
+    let had_size = recorded
         .as_ref()
-        .and_then(|r| Size::from_name(&r.harness_size))
-        .unwrap_or_else(|| size(config, connection.window.tokens));
+        .and_then(|r| Size::from_name(&r.harness_size));
+    let kept = had_size.filter(|_| !is_flag(&config.harness_size.source));
+    let size = kept.unwrap_or_else(|| size(config, connection.window.tokens));
+    let skills = Skills::load(config, home.path(), &cwd);
     let facts = Facts {
         cwd: &cwd,
         policy: &policy,
         approval,
         size,
         recorded: recorded.as_ref(),
-        interactive: front.interactive(),
+        interactive: ask.asks_later || front.interactive(),
+        base_instructions: ask.base_instructions.clone(),
+        skills: &skills,
     };
     let (context, warnings) = make_context(
         config,
@@ -113,12 +179,9 @@ pub fn open(
     warnings
         .into_iter()
         .for_each(|w| front.event(&Event::Warning(w)));
-    let id = restored
-        .as_ref()
-        .map_or_else(|| uuid::Uuid::now_v7().to_string(), |r| r.id.clone());
-    let outputs = home.outputs(&id);
     let store = store(home, ask, &id, front)?;
-    let variables = variables(config, &policy, &id);
+    let shell_environment = ShellEnvironment::of(config);
+    let variables = shell_environment.variables(&policy, &id);
     let sampling = sampling(config, &connection);
     let kept = recorded.as_ref().and_then(|r| r.effort.clone());
     let kept = kept.filter(|_| !is_flag(&config.model_reasoning_effort.source));
@@ -142,6 +205,10 @@ pub fn open(
     let undo = store
         .is_some()
         .then(|| Undo::open(home.undo(&id), &cwd, vec![home.path().to_owned()]));
+    let hooks = Hooks::load(config, home.path(), &cwd, ask.all_hooks);
+    for warning in &hooks.warnings {
+        front.event(&Event::Warning(warning.clone()));
+    }
     // A stored conversation stands in the calls of the harness that it had.
     let had = recorded.as_ref().map(|r| r.harness.as_str());
     let mut session = Session::new(Parts {
@@ -150,7 +217,7 @@ pub fn open(
         harness: had.and_then(harnesses::by_id).unwrap_or(harness),
         context,
         workbench,
-        judge: Judge::new(approval, policy),
+        judge: Judge::new(approval, policy).with_rules(rules),
         cancel: cancel.clone(),
         store,
         learnt: ModelFile::of(home, !ask.ephemeral),
@@ -162,10 +229,23 @@ pub fn open(
         may_vary: config.sampling.is_default(),
         effort,
         schema: ask.schema.clone(),
+        shell_environment,
         undo,
+        hooks,
+        skills,
+        notify: config.notify.value.clone(),
+        mcp,
+        doc_names: instructions::names(
+            &config.project_doc_fallback_filenames,
+            *config.project_doc_max_bytes,
+        ),
     });
     if had.is_some_and(|id| id != harness.id()) {
-        session.go_on_in(harness, front);
+        let said = format!("the harness is {} now", harness.id());
+        session.go_on_in(harness, &said, front);
+    } else if had_size.is_some_and(|had| had != size) {
+        let said = format!("the size of the harness is {} now", size.name());
+        session.go_on_in(harness, &said, front);
     }
     Ok(session)
 }
@@ -176,108 +256,37 @@ pub fn recorded_provider(path: &Path) -> Option<String> {
     record::restore(&lines).context.map(|c| c.model_provider)
 }
 
-/// What a harness would know in this folder, without a model: for `harness show`.
-///
-/// # Errors
-/// When `model_instructions_file` cannot be read.
-pub fn context(config: &Config, home: &Home, cwd: &Path, size: Size) -> Result<Context, String> {
-    let policy = policy(config, home, cwd, None);
-    let facts = Facts {
-        cwd,
-        policy: &policy,
-        approval: *config.approval_policy,
-        size,
-        recorded: None,
-        interactive: true,
-    };
-    let model = config.model.value.clone().unwrap_or_default();
-    let window = config.model_context_window.unwrap_or(32_768);
-    make_context(config, home, facts, &model, window).map(|(context, _)| context)
+/// What the environment of commands is made by.
+#[derive(Debug, Clone)]
+pub struct ShellEnvironment {
+    policy: EnvironmentPolicy,
+    /// Variables that hold keys.
+    secrets: Vec<String>,
 }
 
-/// What a context is made from beside settings and project.
-struct Facts<'a> {
-    cwd: &'a Path,
-    policy: &'a Policy,
-    approval: Approval,
-    size: Size,
-    recorded: Option<&'a TurnContext>,
-    interactive: bool,
-}
+impl ShellEnvironment {
+    fn of(config: &Config) -> Self {
+        let entries = config.model_providers.values();
+        let mut secrets: Vec<String> = entries.filter_map(|p| p.env_key.clone()).collect();
+        // Some keys of hosted providers have names that do not look like secrets.
+        if let Some(id) = &*config.model_provider {
+            secrets.extend(provider::key_variables(id, config));
+        }
+        ShellEnvironment {
+            policy: config.environment.value.clone(),
+            secrets,
+        }
+    }
 
-/// The context, and warnings about what the project brings.
-fn make_context(
-    config: &Config,
-    home: &Home,
-    facts: Facts,
-    model: &str,
-    window: u32,
-) -> Result<(Context, Vec<String>), String> {
-    let Facts {
-        cwd,
-        policy,
-        approval,
-        size,
-        recorded,
-        interactive,
-    } = facts;
-    let git = git::facts(cwd);
-    let (instructions, warnings) = instructions_for(config, home, cwd, window);
-    let context = Context {
-        model: model.to_owned(),
-        cwd: cwd.to_owned(),
-        git_root: git.as_ref().map(|g| g.root.clone()),
-        git_branch: git.as_ref().and_then(|g| g.branch.clone()),
-        os: os_name(),
-        arch: std::env::consts::ARCH.into(),
-        shell: shell_name(&user_shell()),
-        date: recorded.map_or_else(today, |r| r.current_date.clone()),
-        timezone: recorded.map_or_else(timezone, |r| r.timezone.clone()),
-        tree: tree::entries(cwd),
-        instructions,
-        developer_instructions: config.developer_instructions.value.clone(),
-        system_override: read_override(config)?,
-        sandbox: permissions::facts(policy, approval),
-        size,
-        guidance: *config.harness_guidance,
-        interactive,
-        depth: 0,
-    };
-    Ok((context, warnings))
-}
-
-/// AGENTS.md and its kind, within their share of the window, and warnings about them.
-pub(super) fn instructions_for(
-    config: &Config,
-    home: &Home,
-    cwd: &Path,
-    window: u32,
-) -> (Instructions, Vec<String>) {
-    let most = Budget::new(window, None).instruction_bytes() as u64;
-    instructions::load(
-        cwd,
-        home.path(),
-        &config.project_root_markers,
-        &config.project_doc_fallback_filenames,
-        (*config.project_doc_max_bytes).min(most),
-        most,
-    )
-}
-
-/// The environment of commands under that policy.
-pub(super) fn variables(
-    config: &Config,
-    policy: &Policy,
-    session: &str,
-) -> Vec<(OsString, OsString)> {
-    let entries = config.model_providers.values();
-    let secrets: Vec<String> = entries.filter_map(|p| p.env_key.clone()).collect();
-    let marks = Marks {
-        network: has_network(policy),
-        session: Some(session),
-        secrets: &secrets,
-    };
-    environment(&config.environment, std::env::vars_os(), marks)
+    /// The variables of commands under that policy.
+    pub(super) fn variables(&self, policy: &Policy, session: &str) -> Vec<(OsString, OsString)> {
+        let marks = Marks {
+            network: has_network(policy),
+            session: Some(session),
+            secrets: &self.secrets,
+        };
+        environment(&self.policy, std::env::vars_os(), marks)
+    }
 }
 
 pub(super) fn has_network(policy: &Policy) -> bool {
@@ -344,93 +353,24 @@ pub fn policy(config: &Config, home: &Home, cwd: &Path, recorded: Option<&TurnCo
         network: network && mode == Mode::WorkspaceWrite,
         slash_tmp: !*config.exclude_slash_tmp,
         tmpdir: !*config.exclude_tmpdir_env_var,
-        own_homes: vec![home.path().to_owned()],
-        readable: vec![home.all_outputs()],
+        own_homes: own_homes(config, home),
+        readable: vec![home.all_outputs(), home.path().join("skills")],
     }
+}
+
+/// Folders that nothing may look into: our home, the usual one where it was moved, and those of the
+/// config.
+fn own_homes(config: &Config, home: &Home) -> Vec<PathBuf> {
+    let usual = std::env::home_dir().map(|h| h.join(".openinterpreter"));
+    let mut all = vec![home.path().to_owned()];
+    all.extend(usual.filter(|u| u.is_dir()));
+    all.extend(config.deny_read.value.iter().cloned());
+    all.dedup();
+    all
 }
 
 pub(super) fn is_flag(source: &Source) -> bool {
     matches!(source, Source::Flag(_))
-}
-
-/// The harness that was named, on the command line, in the session or in the config.
-pub(super) fn named_harness(
-    config: &Config,
-    recorded: Option<&TurnContext>,
-) -> Result<Option<&'static dyn Harness>, String> {
-    let recorded = recorded
-        .filter(|_| !is_flag(&config.harness.source))
-        .map(|r| r.harness.clone());
-    let Some(id) = recorded.or_else(|| config.harness.value.clone()) else {
-        return Ok(None);
-    };
-    // An empty name pins the native harness, as users of the original know it.
-    let id = if id.is_empty() { "native" } else { id.as_str() };
-    known_harness(id).map(Some)
-}
-
-/// The harness that the config has for this model.
-fn own_harness(config: &Config, model: &str) -> Result<Option<&'static dyn Harness>, String> {
-    let id = config.model_harness.get(model);
-    id.map(|id| known_harness(id).map_err(|e| format!("model_harness of {model}: {e}")))
-        .transpose()
-}
-
-/// Models for which the config has a harness that needs no tool calls.
-fn text_models(config: &Config) -> Vec<String> {
-    let reads_text = |id: &str| harnesses::by_id(id).is_some_and(|h| h.reads_text());
-    let rows = config.model_harness.iter();
-    rows.filter(|(_, id)| reads_text(id))
-        .map(|(model, _)| model.clone())
-        .collect()
-}
-
-/// The harness of that id.
-///
-/// # Errors
-/// A sentence that names the known ones.
-pub fn known_harness(id: &str) -> Result<&'static dyn Harness, String> {
-    harnesses::by_id(id).ok_or_else(|| {
-        let known: Vec<_> = harnesses::ALL.iter().map(|h| h.id()).collect();
-        let near = nearest(id, known.iter().copied())
-            .map(|n| format!("did you mean {n}? "))
-            .unwrap_or_default();
-        format!(
-            "there is no harness `{id}`; {near}known are {}",
-            known.join(", ")
-        )
-    })
-}
-
-/// The harness for a model when none was named: what the config has for it, else that of its
-/// family. `family` is what the server says.
-///
-/// # Errors
-/// When the config names one that does not exist.
-pub fn usual_harness(
-    config: &Config,
-    provider: &Provider,
-    model: &str,
-    family: Option<&str>,
-) -> Result<&'static dyn Harness, String> {
-    if let Some(own) = own_harness(config, model)? {
-        return Ok(own);
-    }
-    let id = harnesses::for_model(Clues {
-        model,
-        family,
-        provider_id: &provider.id,
-        provider_name: &provider.name,
-        base_url: &provider.base_url,
-        messages: provider.wire == WireApi::Messages,
-    });
-    known_harness(id.unwrap_or(harnesses::GENERAL))
-}
-
-/// The size of a harness in a new session with so large a window.
-pub(super) fn size(config: &Config, window: u32) -> Size {
-    let named = config.harness_size.as_deref().and_then(Size::from_name);
-    named.unwrap_or_else(|| Size::for_window(window))
 }
 
 fn store(
@@ -472,50 +412,13 @@ fn read_override(config: &Config) -> Result<Option<String>, String> {
 
 /// The user's sampling values; without any, those of the model's family where the server has none.
 pub(super) fn sampling(config: &Config, connection: &Connection) -> Sampling {
+    let listed = connection.info.listed.as_ref();
+    if listed.is_some_and(|m| m.fixed_sampling) {
+        return Sampling::default();
+    }
     let knows_no_model = connection.provider.local == Some(LocalServer::LlamaServer);
     if config.sampling.is_default() && knows_no_model {
         return model::sampling::for_model(&connection.model);
     }
     config.sampling.value.clone()
-}
-
-/// The user's shell, or what this system has.
-fn user_shell() -> PathBuf {
-    std::env::var_os("SHELL")
-        .filter(|s| !s.is_empty())
-        .map_or_else(|| PathBuf::from("/bin/sh"), PathBuf::from)
-}
-
-/// The name of the shell that really runs commands.
-fn shell_name(user: &Path) -> String {
-    let kind = crate::tools::action::ShellKind::User { login: false };
-    let (program, _) = crate::tools::shell_argv(&kind, user, "");
-    Path::new(&program)
-        .file_name()
-        .map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned())
-}
-
-/// For example `Linux 6.8.0`.
-fn os_name() -> String {
-    let name = match std::env::consts::OS {
-        "linux" => "Linux",
-        "macos" => "macOS",
-        "windows" => "Windows",
-        other => other,
-    };
-    match std::fs::read_to_string("/proc/sys/kernel/osrelease") {
-        Ok(release) => format!("{name} {}", release.trim()),
-        Err(_) => name.to_owned(),
-    }
-}
-
-fn today() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
-}
-
-fn timezone() -> String {
-    jiff::tz::TimeZone::system()
-        .iana_name()
-        .unwrap_or("UTC")
-        .to_owned()
 }

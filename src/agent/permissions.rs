@@ -4,7 +4,7 @@
 
 use super::approval::Judge;
 use super::event::{Event, Frontend};
-use super::open::{has_network, is_flag, policy, variables};
+use super::open::{has_network, is_flag, policy};
 use super::record::TurnContext;
 use super::session::Session;
 use crate::config::Config;
@@ -122,14 +122,27 @@ impl Session {
 
     /// Goes on with other permissions; what was allowed for the session before is asked about
     /// again. The model is told. Commands that run already keep the sandbox that they have.
-    pub fn change_permissions(&mut self, new: &Permissions, config: &Config) {
+    pub fn change_permissions(&mut self, new: &Permissions) {
+        self.permit(new);
+        // Before the first word of the user there is nothing that said otherwise.
+        if self.transcript.items().is_empty() {
+            self.untold = None;
+            self.begin_again(self.harness);
+        } else {
+            self.tell_permissions();
+        }
+    }
+
+    /// Puts other permissions into force. The model is told by [`Session::tell_permissions`], at a
+    /// place where the conversation takes a message.
+    pub(super) fn permit(&mut self, new: &Permissions) {
         let policy = Policy {
             mode: new.mode,
             network: new.network && new.mode == Mode::WorkspaceWrite,
             roots: new.roots.clone(),
             ..self.judge.policy.clone()
         };
-        let variables = variables(config, &policy, &self.info.id);
+        let variables = self.shell_environment.variables(&policy, &self.info.id);
         self.workbench.set_environment(variables);
         self.judge = self.fence_in(policy.clone(), new.approval);
         self.info.sandbox = policy.mode;
@@ -146,10 +159,16 @@ impl Session {
             },
             new.approval.name(),
         );
-        // Before the first word of the user there is nothing that said otherwise.
-        if self.transcript.items().is_empty() {
-            self.begin_again(self.harness);
-        } else {
+        self.untold = Some(text);
+    }
+
+    /// Tells the model what it may do from here on, if that changed. A nested agent is not told: it
+    /// meets the new fence, and the main one goes on with it.
+    pub(super) fn tell_permissions(&mut self) {
+        if self.context.depth > 0 {
+            return;
+        }
+        if let Some(text) = self.untold.take() {
             let notice = Notice::Nudge(text);
             let items = self.harness.notice(&mut self.state, &notice);
             self.push_all(items);
@@ -161,7 +180,7 @@ impl Session {
     pub(super) fn fence_in(&mut self, policy: Policy, approval: Approval) -> Judge {
         let gate = Gate::new(&policy, &self.info.cwd);
         self.workbench.set_fence(Sandbox::new(policy.clone()), gate);
-        Judge::new(approval, policy)
+        Judge::new(approval, policy).with_rules(self.judge.rules().clone())
     }
 }
 

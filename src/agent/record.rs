@@ -82,9 +82,15 @@ pub struct Memory {
     /// Tokens of the session so far.
     #[serde(default)]
     pub usage: crate::model::Usage,
+    /// What it cost.
+    #[serde(default)]
+    pub cost: super::cost::Cost,
     /// How calls are sent and read.
     #[serde(default)]
     pub tool_mode: ToolMode,
+    /// The server cannot read this model's calls, so they come as text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw_calls: bool,
     /// Repaired calls by model and kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub repairs: BTreeMap<String, BTreeMap<String, u64>>,
@@ -101,6 +107,14 @@ pub enum ToolMode {
     Prompted,
     /// As [`ToolMode::Native`], with each answer held in shape by a JSON Schema.
     Constrained,
+}
+
+/// The type of the message that says what the person is asked about, or that the answer is there.
+const QUESTION: &str = "question";
+
+/// The line before a question about that call of the latest reply is put, or after its answer.
+pub fn question_line(call: Option<usize>) -> Value {
+    line("event_msg", json!({"type": QUESTION, "call": call}))
 }
 
 /// The type of the message that names a session, as Codex calls it.

@@ -2,6 +2,7 @@
 //! server; and the stronger ways to get them when a model or a server cannot do better.
 
 use super::event::{EndReason, Event, Frontend};
+use super::guard::MOST_CALLS;
 use super::record::ToolMode;
 use super::session::Session;
 use super::turn::{Next, Progress, REQUERIES};
@@ -27,9 +28,6 @@ const FAULTS: u32 = 2;
 const FAULTS_IN_ALL: u64 = 3;
 /// The kind under which the latter are counted.
 const NOT_RUN: &str = "not-run";
-
-/// Calls of one reply that are run; a model that writes more has lost the thread.
-const MOST_CALLS: usize = 64;
 
 impl Session {
     /// Looks for calls written as text, where the harness has tools and the server saw none.
@@ -132,8 +130,10 @@ impl Session {
     ) {
         let mut settled_calls: Vec<ToolCall> = Vec::new();
         let mut queue: VecDeque<_> = std::mem::take(&mut reply.assistant.calls).into();
+        let tools = self.callable().into_owned();
         while let Some(call) = queue.pop_front() {
-            let settled = settle(call, &self.start.tools, &reply.finish);
+            let call = self.with_shown_name(call, &tools);
+            let settled = settle(call, &tools, &reply.finish);
             let same =
                 |c: &ToolCall| c.name == settled.call.name && c.arguments == settled.call.arguments;
             if settled_calls.iter().any(same) {
@@ -322,15 +322,62 @@ impl Session {
         }
     }
 
-    /// The server can hold answers in shape, and nothing else shapes them yet.
+    /// The last try with a model that stays silent: its next reply is held in the shape of a call or
+    /// of an answer with words. False where the server cannot do that, or did it in this turn.
+    pub(super) fn hold_after_silence(&mut self, front: &mut dyn Frontend) -> bool {
+        if !self.can_constrain() {
+            return false;
+        }
+        self.set_tool_mode(ToolMode::Constrained);
+        self.call_schema = Some(constrained::schema(&self.start.tools, true));
+        self.constrained_once = true;
+        self.show_once = self.harness.notice(
+            &mut self.state,
+            &Notice::Nudge(constrained::HOW_ONCE.into()),
+        );
+        let text =
+            "the model stays silent: its next reply is held in the shape of a call or an answer";
+        self.repaired("constrained", text.into(), front);
+        true
+    }
+
+    /// The server cannot hold an answer in shape: from here on none is. llama.cpp makes no grammar of
+    /// some schemas beside the one of its own templates. False when none was held.
+    pub(super) fn let_go_of_shape(&mut self, error: &ModelError, front: &mut dyn Frontend) -> bool {
+        let ModelError::Status { message, .. } = error else {
+            return false;
+        };
+        if self.tool_mode != ToolMode::Constrained {
+            return false;
+        }
+        self.shape_refused = true;
+        self.set_tool_mode(ToolMode::Native);
+        // For one reply, the model was told nothing of the shape.
+        if !std::mem::take(&mut self.constrained_once) {
+            let nudge =
+                "Answers in that JSON form are over. Call the tools as you were told at the start.";
+            let items = self
+                .harness
+                .notice(&mut self.state, &Notice::Nudge(nudge.into()));
+            self.push_all(items);
+        }
+        self.record_state();
+        let why = message.trim_end_matches('.');
+        front.event(&Event::Warning(format!(
+            "the server cannot hold answers in shape ({why}); going on without"
+        )));
+        true
+    }
+
+    /// The server can hold answers in shape, and does not do so yet.
     fn can_constrain(&self) -> bool {
         let can = match self.provider.wire {
             WireApi::Ollama => true,
             WireApi::Chat => self.provider.local == Some(LocalServer::LlamaServer),
             _ => false,
         };
-        can && self.tool_mode == ToolMode::Native
-            && self.schema.is_none()
+        can && !self.shape_refused
+            && self.tool_mode == ToolMode::Native
             && !self.start.tools.is_empty()
     }
 
@@ -340,11 +387,16 @@ impl Session {
         self.repaired("constrained", text, front);
     }
 
+    /// The one reply that was held in shape is over.
+    pub(super) fn let_go_once(&mut self) {
+        if std::mem::take(&mut self.constrained_once) {
+            self.set_tool_mode(ToolMode::Native);
+        }
+    }
+
     /// A step was taken, so the answers may end the task too.
     pub(super) fn may_end(&mut self) {
-        if std::mem::take(&mut self.constrained_once) {
-            return self.set_tool_mode(ToolMode::Native);
-        }
+        self.let_go_once();
         if self.tool_mode == ToolMode::Constrained {
             self.call_schema = Some(constrained::schema(&self.start.tools, true));
         }

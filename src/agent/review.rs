@@ -8,6 +8,7 @@ mod parts;
 
 use super::approval::Judge;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::permissions::Permissions;
 use super::session::Session;
 use super::transcript::Mark;
 use crate::harnesses::Input;
@@ -16,6 +17,7 @@ use crate::project::git;
 use crate::project::git::changes::{Changes, Git};
 use crate::sandbox::{Mode, Policy, Sandbox, Strength};
 use crate::tools::action::AskedQuestion;
+use crate::tools::mcp::{Asked, Form};
 use parts::Part;
 use std::path::Path;
 use std::time::Instant;
@@ -211,6 +213,7 @@ impl Session {
             answer: String::new(),
             requests,
             usage: self.usage,
+            cost: self.cost,
             took: Default::default(),
         });
         (plain.join("\n\n"), end)
@@ -313,7 +316,15 @@ impl Frontend for Quiet<'_> {
         self.0.questions(questions)
     }
 
+    fn fill_in(&mut self, form: &Form) -> Option<Asked> {
+        self.0.fill_in(form)
+    }
+
     fn interactive(&self) -> bool {
         self.0.interactive()
+    }
+
+    fn wished(&mut self, now: &Permissions) -> Option<Permissions> {
+        self.0.wished(now)
     }
 }

@@ -1,35 +1,42 @@
 //! A conversation: its settings, harness, model, tools and file; the owner of the transcript.
 
+mod recording;
+mod request;
+
 use super::approval::Judge;
 use super::budget::Budget;
 use super::connect::Connection;
-use super::event::{EndReason, Event, Frontend, Phase, SessionInfo, TurnEnd};
+use super::cost::Cost;
+use super::event::{Event, Frontend, Phase, SessionInfo};
 use super::guard::CallGuard;
-use super::metrics::Metrics;
-use super::record::{self, Memory, Restored, SandboxRecord, ToolMode, TurnContext};
+use super::hooks::Hooked;
+use super::mcp::McpServers;
+use super::notify::Notify;
+use super::open::ShellEnvironment;
+use super::pending::Pending;
+use super::record::{Restored, ToolMode};
 use super::reports::Reports;
+use super::schema::AnswerSchema;
+use super::subagent::NestedAgents;
 use super::tokens::{Counter, Size};
 use super::transcript::{Mark, Transcript, item_size};
 use super::undo::Keeper;
 use crate::cancel::Cancel;
 use crate::harnesses::{Context, Harness, Notice, Start, State};
+use crate::model::catalog::Prices;
 use crate::model::provider::{LocalServer, Provider};
-use crate::model::{Assistant, Item, Request, Sampling, Timing, Usage};
-use crate::model::{constrained, local, prompted};
+use crate::model::{Assistant, Item, Sampling, Usage};
+use crate::project::hooks::Hooks;
+use crate::project::skills::Skills;
 use crate::project::undo::Undo;
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::rollout::Writer;
 use crate::tools::Workbench;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// A count is asked for when the estimate is within this part of the window from the limit.
-const NEAR_LIMIT: u32 = 10;
-
-/// The temperature for a model that repeats itself: at a low one it would do so for ever.
-const STUCK: f64 = 0.8;
+use std::sync::Arc;
 
 /// One conversation with one model.
 pub struct Session {
@@ -48,11 +55,18 @@ pub struct Session {
     pub(super) cancel: Cancel,
     pub(super) max_steps: Option<u32>,
     pub(super) usage: Usage,
+    pub(super) cost: Cost,
+    /// What the model costs, where the tables know it.
+    pub(super) prices: Option<Prices>,
     pub(super) tool_mode: ToolMode,
-    /// [`ToolMode::Constrained`] ends with the next call.
+    /// [`ToolMode::Constrained`] ends with the next reply that acts or answers.
     pub(super) constrained_once: bool,
     /// The form of an answer in [`ToolMode::Constrained`].
     pub(super) call_schema: Option<Value>,
+    /// The server refused to hold an answer in shape.
+    pub(super) shape_refused: bool,
+    /// The server cannot read this model's calls, so they come as text.
+    pub(super) raw_calls: bool,
     pub(super) repairs: u64,
     /// Repaired calls by model and kind, over the whole session.
     pub(super) repair_kinds: BTreeMap<String, BTreeMap<String, u64>>,
@@ -83,8 +97,8 @@ pub struct Session {
     pub(super) can_count: bool,
     pub(super) learnt: ModelFile,
     pub(super) store: Option<Writer>,
-    /// Nested agents so far.
-    pub(super) delegates: u32,
+    /// Those that do parts of the task.
+    pub(super) agents: NestedAgents,
     pub(super) window_request: Option<u32>,
     pub(super) sampling: Sampling,
     /// The sampling values are not the user's own.
@@ -96,10 +110,34 @@ pub struct Session {
     pub(super) read_only: bool,
     /// The name that the user gave the session.
     pub(super) title: Option<String>,
-    pub(super) schema: Option<Value>,
+    /// Which call of the reply is being done.
+    pub(super) asks_about: usize,
+    /// A question that an earlier run of the program did not get answered.
+    pub(super) pending: Option<Pending>,
+    pub(super) schema: Option<Arc<AnswerSchema>>,
+    /// Whether the model thinks, where its server says so.
+    pub(super) thinks: Option<bool>,
+    /// What commands get as their environment.
+    pub(super) shell_environment: ShellEnvironment,
+    /// Permissions that changed while the turn ran; the model is not told yet.
+    pub(super) untold: Option<String>,
+    /// The next request asks for the answer in that shape.
+    pub(super) is_shaping: bool,
     pub(super) last_state: Value,
     /// The way back from what the turns change.
     pub(super) keeper: Keeper,
+    /// Programs that run at moments of the session.
+    pub(super) hooked: Hooked,
+    /// What the model can read by name.
+    pub(super) skills: Skills,
+    /// The program that is told of each turn.
+    pub(super) notify: Notify,
+    /// The servers of further tools.
+    pub(super) mcp: McpServers,
+    /// The model takes pictures, as far as is known.
+    pub(super) vision: bool,
+    /// The names of instruction files.
+    pub(super) doc_names: Vec<String>,
 }
 
 /// Everything that a session is made of.
@@ -137,9 +175,21 @@ pub struct Parts {
     /// Reasoning effort.
     pub effort: Option<String>,
     /// A schema for the answer.
-    pub schema: Option<Value>,
+    pub schema: Option<Arc<AnswerSchema>>,
+    /// What commands get as their environment.
+    pub shell_environment: ShellEnvironment,
     /// What the turns change; `None` for a session that is not kept.
     pub undo: Option<Undo>,
+    /// Programs that run at moments of the session.
+    pub hooks: Hooks,
+    /// What the model can read by name.
+    pub skills: Skills,
+    /// The program that is told of each turn: its words; empty for none.
+    pub notify: Vec<String>,
+    /// The servers of further tools, started.
+    pub(super) mcp: McpServers,
+    /// The names by which a folder's instructions are found.
+    pub doc_names: Vec<String>,
 }
 
 /// How often things happened.
@@ -191,8 +241,11 @@ impl Session {
         };
         let mut workbench = parts.workbench;
         workbench.set_memory(restored.memory.files);
+        let mut budget = Budget::of(connection.window.tokens, parts.result_limit, counter);
+        let listed = connection.info.listed.as_ref();
+        budget.limit_reply(listed.and_then(|m| m.output));
         let mut session = Session {
-            budget: Budget::of(connection.window.tokens, parts.result_limit, counter),
+            budget,
             reports: Reports::new(connection.provider.is_llama_server()),
             told_cold: false,
             summaries: 0,
@@ -213,9 +266,13 @@ impl Session {
             cancel: parts.cancel,
             max_steps: parts.max_steps,
             usage: restored.memory.usage,
+            cost: restored.memory.cost,
+            prices: connection.info.listed.as_ref().map(|m| m.prices),
             tool_mode: ToolMode::Native,
             constrained_once: false,
             call_schema: None,
+            shape_refused: false,
+            raw_calls: restored.memory.raw_calls,
             repairs: 0,
             repair_kinds: restored.memory.repairs,
             turn_repairs: BTreeMap::new(),
@@ -229,7 +286,7 @@ impl Session {
             log: parts.log,
             store_trouble: None,
             store: parts.store,
-            delegates: 0,
+            agents: NestedAgents::default(),
             next_reply: restored.next_reply,
             window_request: connection.window.request,
             sampling: parts.sampling,
@@ -238,9 +295,21 @@ impl Session {
             effort: parts.effort,
             read_only: false,
             title: restored.title,
+            asks_about: 0,
+            pending: None,
             schema: parts.schema,
+            thinks: connection.info.thinking,
+            shell_environment: parts.shell_environment,
+            untold: None,
+            is_shaping: false,
             last_state: Value::Null,
             keeper: Keeper::new(parts.undo),
+            hooked: Hooked::new(parts.hooks, resumed),
+            skills: parts.skills,
+            notify: Notify::new(parts.notify),
+            mcp: parts.mcp,
+            vision: connection.info.vision != Some(false),
+            doc_names: parts.doc_names,
         };
         // The mode belongs to the model that it was found for.
         let same = restored.context.is_some_and(|c| c.model == session.model);
@@ -253,8 +322,19 @@ impl Session {
             session.set_tool_mode(mode);
         }
         if resumed {
-            for item in restored.added {
-                session.record_item(&item, Mark::Answer);
+            let asked = restored.asked.and_then(|call| {
+                let action = session.harness.action(&call).ok()?;
+                Some((call, action))
+            });
+            match asked {
+                Some((call, action)) => {
+                    session.pending = Some(Pending::new(call, action, restored.added));
+                }
+                None => {
+                    for item in restored.added {
+                        session.record_item(&item, Mark::Answer);
+                    }
+                }
             }
         } else {
             session.record_beginning();
@@ -282,6 +362,11 @@ impl Session {
         self.usage
     }
 
+    /// What the session cost so far.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
     /// What happened since the session was opened.
     pub fn counts(&self) -> Counts {
         Counts {
@@ -292,6 +377,16 @@ impl Session {
         }
     }
 
+    /// The skills.
+    pub fn skills(&self) -> &Skills {
+        &self.skills
+    }
+
+    /// Nothing was said in it yet.
+    pub fn is_new(&self) -> bool {
+        self.transcript.items().is_empty()
+    }
+
     /// The stop flag.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
@@ -300,6 +395,9 @@ impl Session {
     /// Tells the front end what the session is.
     pub fn announce(&self, front: &mut dyn Frontend) {
         front.event(&Event::Session(Box::new(self.info.clone())));
+        if let Some(text) = self.hooks_in_words() {
+            front.event(&Event::Note(text));
+        }
         if let Some(text) = self.mode_note() {
             front.event(&Event::Note(text));
         }
@@ -329,77 +427,6 @@ impl Session {
         self.next_reply += 1;
     }
 
-    /// What the next prompt has after its fixed beginning.
-    pub(super) fn rest(&self, show: &[Item]) -> Size {
-        self.transcript.size() + show.iter().map(item_size).sum()
-    }
-
-    /// True when the next request fits. Where the estimate is near the limit, a server that can
-    /// count is asked once.
-    pub(super) fn fits_exactly(&mut self, show: &[Item]) -> bool {
-        let rest = self.rest(show);
-        let near = u64::from(self.budget.window() / NEAR_LIMIT);
-        if self.can_count && self.budget.free(rest).unsigned_abs() <= near {
-            let mut request = self.request(show, self.budget.reply_limit(rest));
-            let prompted = self.prompted(&request);
-            if let Some(prompted) = &prompted {
-                prompted.put_into(&mut request);
-            }
-            match local::count(&self.provider, &request, &self.cancel) {
-                Some(tokens) => self.budget.learn(rest, tokens),
-                None => self.can_count = false,
-            }
-        }
-        self.budget.fits(rest)
-    }
-
-    /// The next request.
-    pub(super) fn request<'a>(&'a self, show: &'a [Item], max_output_tokens: u32) -> Request<'a> {
-        Request {
-            model: &self.model,
-            system: &self.start.system,
-            tools: &self.start.tools,
-            items: self
-                .start
-                .opening
-                .iter()
-                .chain(self.transcript.items())
-                .chain(show)
-                .collect(),
-            max_output_tokens,
-            window: self.window_request,
-            sampling: self.sampling_now(),
-            reasoning_effort: self.effort.as_deref(),
-            cache_key: &self.info.id,
-            schema: self.call_schema.as_ref().or(self.schema.as_ref()),
-            local: self.provider.is_local(),
-            extra: &self.provider.extra_body,
-        }
-    }
-
-    /// The sampling values of the next request.
-    fn sampling_now(&self) -> Sampling {
-        let mut sampling = self.sampling.clone();
-        if self.is_stuck && self.may_vary && self.provider.is_local() {
-            sampling.temperature = Some(sampling.temperature.unwrap_or_default().max(STUCK));
-        }
-        sampling
-    }
-
-    /// Sends tools and reads calls in this way from now on.
-    pub(super) fn set_tool_mode(&mut self, mode: ToolMode) {
-        self.tool_mode = mode;
-        let tools = &self.start.tools;
-        self.call_schema =
-            (mode == ToolMode::Constrained).then(|| constrained::schema(tools, false));
-        if mode == ToolMode::Prompted && !tools.is_empty() {
-            let system = prompted::system_text(&self.start.system, tools);
-            let opening: Size = self.start.opening.iter().map(item_size).sum();
-            self.budget.begin_with(Size::of(&system) + opening);
-            self.reports.prefix_event();
-        }
-    }
-
     /// The session has a file.
     pub(super) fn is_kept(&self) -> bool {
         self.store.is_some()
@@ -422,132 +449,12 @@ impl Session {
         }
     }
 
-    pub(super) fn record(&mut self, lines: &[Value]) {
-        if let Some(store) = &mut self.store
-            && let Err(error) = store.append(lines)
-        {
-            self.log.error(&format!("session file: {error}"));
-            self.store_trouble
-                .get_or_insert(format!("{error}; until then this session may not resume"));
-        }
-    }
-
-    fn record_item(&mut self, item: &Item, mark: Mark) {
-        let lines = record::item_lines(item, self.next_reply, mark);
-        self.record(&lines);
-    }
-
-    pub(super) fn record_beginning(&mut self) {
-        let meta = json!({
-            "id": self.info.id, "cwd": self.info.cwd.to_string_lossy(), "originator": "interpreter", "depth": self.context.depth,
-            "cli_version": env!("CARGO_PKG_VERSION"), "model_provider": self.provider.id,
-            "base_instructions": {"text": self.start.system},
-            "git": {"branch": self.context.git_branch},
-        });
-        let lines = [
-            record::line("session_meta", meta),
-            record::line("start", &self.start),
-        ];
-        self.record(&lines);
-    }
-
-    /// What the turn runs with, and that it begins.
-    pub(super) fn record_turn_start(&mut self) {
-        self.record_turn_context();
-        self.record(&[record::line("event_msg", json!({"type": "task_started"}))]);
-    }
-
-    /// What the session runs with.
-    pub(super) fn record_turn_context(&mut self) {
-        let context = self.turn_context();
-        self.record(&[record::line("turn_context", context)]);
-    }
-
-    fn turn_context(&self) -> TurnContext {
-        // Not those of the moment: a review runs in a narrower fence of its own.
-        let writable = self.context.sandbox.writable.iter();
-        TurnContext {
-            cwd: self.info.cwd.clone(),
-            approval_policy: self.info.approval.into(),
-            sandbox_policy: SandboxRecord {
-                mode: self.info.sandbox.name().into(),
-                network_access: self.info.network,
-                writable_roots: writable.skip(1).cloned().collect(),
-            },
-            model: self.model.clone(),
-            model_provider: self.provider.id.clone(),
-            effort: self.effort.clone(),
-            harness: self.harness.id().into(),
-            harness_size: self.context.size.name().into(),
-            context_window: self.budget.window(),
-            current_date: self.context.date.clone(),
-            timezone: self.context.timezone.clone(),
-        }
-    }
-
-    /// What is remembered, when it changed.
-    pub(super) fn record_state(&mut self) {
-        let memory = Memory {
-            harness: self.state.clone(),
-            files: self.workbench.memory().clone(),
-            usage: self.usage,
-            tool_mode: self.tool_mode,
-            repairs: self.repair_kinds.clone(),
-        };
-        let value = serde_json::to_value(memory).unwrap_or(Value::Null);
-        if value != self.last_state {
-            self.record(&[record::line("state", &value)]);
-            self.last_state = value;
-        }
-    }
-
-    /// How the turn ended.
-    pub(super) fn record_turn_end(&mut self, end: &TurnEnd) {
-        let message = match &end.reason {
-            EndReason::Done | EndReason::StepLimit(_) => {
-                json!({"type": "task_complete", "last_agent_message": end.answer})
-            }
-            EndReason::Interrupted => json!({"type": "turn_aborted", "reason": "interrupted"}),
-            EndReason::NoAnswer => json!({"type": "turn_aborted", "reason": "no answer"}),
-            EndReason::Failed(why) | EndReason::NoSandbox(why) => {
-                json!({"type": "turn_aborted", "reason": why})
-            }
-        };
-        self.record(&[record::line("event_msg", message)]);
-        if let Some(ratios) = self.budget.counter().learnt() {
-            self.learnt.put(&self.model, json!(ratios));
-        }
-        if let Some(store) = &self.store {
-            // A turn is worth a wait for the disk; a single item is not.
-            let _ = store.sync();
-        }
-    }
-
     /// The phase in which the next request begins.
     pub(super) fn first_phase(&self) -> Phase {
         match self.is_cold {
             true => Phase::Loading,
             false => Phase::Reading,
         }
-    }
-
-    /// What the server counted for one request, and how long it took.
-    pub(super) fn record_usage(&mut self, last: Usage, timing: &Timing) {
-        let counts = |u: Usage| {
-            json!({
-                "input_tokens": u.input, "cached_input_tokens": u.cached.unwrap_or(0), "output_tokens": u.output,
-                "reasoning_output_tokens": u.reasoning, "total_tokens": u.input + u.output,
-            })
-        };
-        let info = json!({
-            "total_token_usage": counts(self.usage), "last_token_usage": counts(last),
-            "model_context_window": self.budget.window(),
-            "metrics": Metrics::new(last, timing, self.budget.window()),
-        });
-        self.record(&[record::line(
-            "event_msg",
-            json!({"type": "token_count", "info": info}),
-        )]);
     }
 }
 

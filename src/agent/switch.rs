@@ -2,14 +2,12 @@
 
 use super::connect::{Wish, connect};
 use super::event::{Event, Frontend};
-use super::open;
 use super::record::ToolMode;
 use super::reports::Reports;
 use super::session::{Session, can_count, counter};
-use super::transcript::Transcript;
+use super::{hosted, open};
 use crate::config::Config;
 use crate::harnesses::Context;
-use crate::model::Item;
 use crate::store::paths::Home;
 
 impl Session {
@@ -21,6 +19,11 @@ impl Session {
     /// How long the model may think, where that was said.
     pub fn effort(&self) -> Option<&str> {
         self.effort.as_deref()
+    }
+
+    /// Whether the model thinks, where its server says so.
+    pub fn thinks(&self) -> Option<bool> {
+        self.thinks
     }
 
     /// Lets the model think for so long from now on; `None`: as its server has it.
@@ -56,9 +59,19 @@ impl Session {
         for warning in warnings {
             front.event(&Event::Warning(warning));
         }
-        if self.provider.id != connection.provider.id {
-            self.transcript = unsigned(&self.transcript);
+        let from = (
+            self.provider.id.as_str(),
+            self.model.as_str(),
+            self.provider.is_local(),
+        );
+        if let Some((transcript, lost)) = hosted::handed_over(&self.transcript, from, &connection) {
+            self.transcript = transcript;
+            if lost > 0 {
+                let text = hosted::lost_thoughts(lost, &self.model, &connection.model);
+                front.event(&Event::Note(text));
+            }
         }
+        self.prices = connection.info.listed.as_ref().map(|m| m.prices);
         self.context = Context {
             model: connection.model.clone(),
             size,
@@ -70,6 +83,8 @@ impl Session {
             window.tokens,
             counter(&self.learnt, &connection.model, &self.start),
         );
+        let listed = connection.info.listed.as_ref();
+        self.budget.limit_reply(listed.and_then(|m| m.output));
         self.reports = Reports::new(connection.provider.is_llama_server());
         self.told_cold = false;
         self.summarised_at = None;
@@ -79,7 +94,9 @@ impl Session {
         self.may_vary = config.sampling.is_default();
         self.is_stuck = false;
         // A server refuses an effort for a model that it knows not to think.
-        let thinks = connection.info.thinking != Some(false);
+        self.vision = connection.info.vision != Some(false);
+        self.thinks = connection.info.thinking;
+        let thinks = self.thinks != Some(false);
         let effort = config.model_reasoning_effort.value.clone();
         self.effort = effort.filter(|_| thinks);
         self.info.window = (window.tokens, window.source.clone());
@@ -94,6 +111,8 @@ impl Session {
             false => ToolMode::Native,
         };
         self.constrained_once = false;
+        self.shape_refused = false;
+        self.raw_calls = false;
         let told = self.begin_again(self.harness);
         self.announce(front);
         if told > 0 {
@@ -103,22 +122,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// The conversation without what only its provider can read: a signature or a sealed thought of
-/// another one is refused. The thoughts themselves stay, and the session's file keeps all of it.
-fn unsigned(old: &Transcript) -> Transcript {
-    let mut out = Transcript::default();
-    for (item, mark, _) in old.entries() {
-        let mut item = item.clone();
-        if let Item::Assistant(reply) = &mut item {
-            reply.reasoning.retain(|r| !r.text.is_empty());
-            for reasoning in &mut reply.reasoning {
-                reasoning.signature = None;
-                reasoning.opaque = None;
-            }
-        }
-        out.push(item, mark);
-    }
-    out
 }

@@ -123,6 +123,19 @@ impl Transcript {
             .collect()
     }
 
+    /// All before the last reply, which may not be answered yet.
+    pub fn before_last_reply(&self) -> Transcript {
+        let last = self
+            .steps()
+            .pop()
+            .map_or(self.items.len(), |step| step.start);
+        let mut before = Transcript::default();
+        for (item, mark, _) in self.entries().take(last) {
+            before.push(item.clone(), mark);
+        }
+        before
+    }
+
     /// Replaces every large result but those of the last `fresh` replies by a line that says what
     /// it was. `None` when there is nothing to gain.
     pub fn elide(&mut self, fresh: usize) -> Option<Elision> {

@@ -2,19 +2,22 @@
 
 mod act;
 mod converse;
+mod errors;
 mod poor_replies;
+mod reply;
+
+pub(super) use reply::take_thinking;
 
 use super::event::{EndReason, Event, Frontend, Phase, TurnEnd};
-use super::guard::{CheckGuard, Complaint, Cut, StreamGuard};
+use super::guard::{CheckGuard, Cut, StreamGuard};
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
 use super::transcript::Mark;
-use crate::harnesses::{self, CallError, Harness, Input, Notice, Step};
-use crate::model::arguments::runs_commands;
-use crate::model::dialect::{self, Holdback};
+use crate::harnesses::{Harness, Input};
+use crate::model::dialect::Holdback;
 use crate::model::http::{self, Flow};
-use crate::model::{Delta, Finish, Item, ModelError, Reasoning, Reply, ToolSpec, Usage};
+use crate::model::{Delta, Finish, Item, ModelError, Reply, ToolSpec, Usage};
 use crate::sandbox::Mode;
 use std::time::{Duration, Instant};
 
@@ -30,6 +33,8 @@ pub(super) struct Progress {
     empty: u32,
     pub(super) requeries: u32,
     overflows: u32,
+    /// The server refused thoughts of earlier replies, which were left out then.
+    without_thoughts: bool,
     /// Why the last stream was cut.
     cut: Option<Cut>,
     /// Replies in a row that held nothing but invalid calls.
@@ -71,12 +76,39 @@ impl Session {
         mark: Mark,
         front: &mut dyn Frontend,
     ) -> TurnEnd {
+        self.settle_pending();
+        self.whole_turn(front, Some(&input.text), |session, front| {
+            session.work(input, mark, front)
+        })
+    }
+
+    /// A turn around that work, which was asked for in these words; `None` when it goes on with the
+    /// task of an earlier one.
+    pub(super) fn whole_turn(
+        &mut self,
+        front: &mut dyn Frontend,
+        words: Option<&str>,
+        work: impl FnOnce(&mut Self, &mut dyn Frontend) -> (EndReason, String),
+    ) -> TurnEnd {
         let began = Instant::now();
         front.event(&Event::TurnStarted);
-        self.record_turn_start();
+        self.record_turn_context();
+        match words {
+            Some(words) => {
+                self.record_turn_start();
+                self.begin_undo(words);
+                self.begin_notify(words);
+            }
+            None => {
+                let task = self.task();
+                self.begin_undo(&task);
+                self.begin_notify(&task);
+            }
+        }
+        self.hooks_begin_turn();
         let before = self.requests + u64::from(self.summaries);
-        self.begin_undo(&input.text);
-        let (reason, answer) = self.work(input, mark, front);
+        self.cost.begin_turn();
+        let (reason, answer) = work(self, front);
         self.end_undo(front);
         self.record_state();
         self.tell_repairs(front);
@@ -86,10 +118,14 @@ impl Session {
             requests: u32::try_from(self.requests + u64::from(self.summaries) - before)
                 .unwrap_or(u32::MAX),
             usage: self.usage,
+            cost: self.cost,
             took: began.elapsed(),
         };
         self.record_turn_end(&end);
         if let Some(trouble) = self.store_trouble.take() {
+            front.event(&Event::Warning(trouble));
+        }
+        if let Some(trouble) = self.notify(self.turn_id(), &end) {
             front.event(&Event::Warning(trouble));
         }
         front.event(&Event::TurnDone(end.clone()));
@@ -104,16 +140,40 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> (EndReason, String) {
         self.calls.reset();
-        let items = self.harness.user(&mut self.state, input);
+        self.let_go_once();
+        self.join_mcp(front);
         self.transcript.begin_turn();
+        // A change to review is no prompt of the user.
+        let prompt = (mark == Mark::Task).then_some(input.text.as_str());
+        let (before, after) = match self.hooks_before(prompt, front) {
+            Ok(texts) => texts,
+            Err(end) => return end,
+        };
+        before.into_iter().for_each(|text| self.hook_says(text));
+        let asked = self.with_schema(input);
+        let items = self.harness.user(&mut self.state, &asked);
         self.push_marked(items, mark);
+        if let Some(prompt) = prompt.filter(|_| self.context.depth == 0) {
+            let named = self.skills_named(prompt);
+            self.push_all(named);
+        }
+        after.into_iter().for_each(|text| self.hook_says(text));
         if self.context.depth == 0 {
             self.tell_undone();
         }
+        self.steps(front)
+    }
+
+    /// Asks the model and does what it says until the task is done.
+    pub(super) fn steps(&mut self, front: &mut dyn Frontend) -> (EndReason, String) {
         let mut progress = Progress::default();
         loop {
             match self.step(&mut progress, front) {
                 Next::Again => {}
+                Next::End(EndReason::Done, answer) if self.hooks_go_on(&answer, front) => {}
+                Next::End(EndReason::Done, answer) => {
+                    return self.shape(answer, &mut progress, front);
+                }
                 Next::End(reason, answer) => return (reason, answer),
             }
         }
@@ -125,6 +185,8 @@ impl Session {
             return Next::End(EndReason::Interrupted, String::new());
         }
         self.tell_ended_jobs();
+        self.follow_mcp(front);
+        self.tell_permissions();
         if let Some(limit) = self.max_steps.filter(|limit| p.steps >= *limit) {
             return self.last_words(limit, p, front);
         }
@@ -137,7 +199,7 @@ impl Session {
     }
 
     /// Sends what there is and streams the answer to the front end.
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         show: &[Item],
         with_tools: bool,
@@ -167,12 +229,18 @@ impl Session {
         let mut held = Holdback::new(offered);
         let (mut phase, mut said) = (self.first_phase(), Instant::now());
         let (mut text, mut enough) = (ReplyText::default(), None);
+        let may_hold_back = with_tools && self.may_be_held_back();
         front.event(&Event::Phase(phase));
         let mut on = |delta: Delta| {
             let now = Phase::of(&delta).unwrap_or(phase);
             if now != phase || said.elapsed() >= SAY_PHASE {
                 (phase, said) = (now, Instant::now());
                 front.event(&Event::Phase(phase));
+            }
+            let silent = matches!(delta, Delta::Waiting(_));
+            if silent && may_hold_back && self.is_holding_back() {
+                p.cut = Some(Cut::HeldBack);
+                return Flow::Cut;
             }
             let looping = guard.watch(&delta);
             if let Some(end) = text.enough(self.harness, &delta) {
@@ -237,6 +305,9 @@ impl Session {
         if let Some(cached) = usage.cached {
             self.usage.cached = Some(self.usage.cached.unwrap_or(0) + cached);
         }
+        if !self.provider.is_local() {
+            self.cost.add(self.prices.and_then(|p| p.cost(&usage)));
+        }
         self.record_usage(usage, &reply.timing);
         match self.reports.judge(&usage, rest, &self.budget) {
             Count::Uncached => return Ok(()),
@@ -251,222 +322,6 @@ impl Session {
         }
         self.budget.learn(rest, usage.input);
         Ok(())
-    }
-
-    /// What to do when a request failed.
-    fn after_error(
-        &mut self,
-        error: ModelError,
-        show: Vec<Item>,
-        p: &mut Progress,
-        front: &mut dyn Frontend,
-    ) -> Next {
-        let sentence = error.to_string();
-        match error {
-            ModelError::Interrupted => Next::End(EndReason::Interrupted, String::new()),
-            // Tried once more with a shorter conversation, if there is anything to leave out.
-            ModelError::Overflow { prompt, window, .. } if p.overflows == 0 => {
-                p.overflows += 1;
-                match self.after_overflow(&show, (prompt, window), front) {
-                    Ok(true) => {
-                        self.show_once = show;
-                        Next::Again
-                    }
-                    Ok(false) => Next::End(EndReason::Failed(sentence), String::new()),
-                    Err(other) => self.after_error(other, show, p, front),
-                }
-            }
-            ModelError::NoTools { message } if self.go_prompted(&message, front) => Next::Again,
-            ModelError::BadCall { raw, message } => self.bad_call(raw, message, p, front),
-            _ => Next::End(EndReason::Failed(sentence), String::new()),
-        }
-    }
-
-    /// Decodes a reply, does what it asks for, and answers it.
-    pub(super) fn read_reply(
-        &mut self,
-        mut reply: Reply,
-        p: &mut Progress,
-        front: &mut dyn Frontend,
-    ) -> Next {
-        if let Some((thinking, text)) = dialect::split_thinking(&reply.assistant.text) {
-            reply.assistant.text = text;
-            reply.assistant.reasoning.push(Reasoning {
-                text: thinking,
-                wire: self.provider.wire,
-                ..Reasoning::default()
-            });
-        }
-        self.decode_constrained(&mut reply, p);
-        let mut faults: Vec<Option<CallError>> = Vec::new();
-        let mut notes: Vec<Vec<String>> = Vec::new();
-        if let Some(next) = self.recover(&mut reply, p, front) {
-            return next;
-        }
-        self.settle_calls(&mut reply, &mut faults, &mut notes, front);
-        if let (Some(cut), Some(last)) = (p.cut, notes.last_mut()) {
-            last.push(format!(
-                "Your reply was cut after this call, because {}. What came after it was not done.",
-                cut.why()
-            ));
-        }
-        let assistant = &reply.assistant;
-        if !p.held.is_empty() && !assistant.calls.iter().any(|c| c.recovered) {
-            front.event(&Event::Text(std::mem::take(&mut p.held)));
-        }
-        let thinking = assistant
-            .reasoning
-            .iter()
-            .map(|r| r.text.as_str())
-            .collect::<Vec<_>>()
-            .join("\n");
-        front.event(&Event::Replied {
-            text: assistant.text.clone(),
-            reasoning: thinking.clone(),
-            usage: reply.usage,
-            timing: reply.timing,
-        });
-        if let Finish::Refused(why) = &reply.finish {
-            let why = if why.is_empty() {
-                "the provider gave no reason"
-            } else {
-                why
-            };
-            return Next::End(
-                EndReason::Failed(format!("the provider withheld the answer: {why}")),
-                reply.assistant.text,
-            );
-        }
-        if assistant.text.trim().is_empty() && assistant.calls.is_empty() {
-            // Thoughts without an end are asked about in other words than a call that was cut.
-            if let Some(cut) = p.cut
-                && thinking.is_empty()
-            {
-                return self.cut_reply(reply.assistant, cut, p);
-            }
-            return self.empty_reply(&reply, p, front);
-        }
-        if !assistant.text.trim().is_empty() {
-            p.last_text = assistant.text.clone();
-        }
-        match self.harness.read(&self.state, &reply) {
-            Step::Requery { show, keep } => {
-                p.requeries += 1;
-                self.faults += 1;
-                *self
-                    .state
-                    .counters
-                    .entry(harnesses::REQUERIES.into())
-                    .or_default() += 1;
-                if p.requeries > REQUERIES {
-                    return Next::End(EndReason::Failed("the model did not answer in the form that this harness needs; try another with --harness".into()), p.last_text.clone());
-                }
-                self.push_all(keep);
-                self.show_once = show;
-                self.record_state();
-                Next::Again
-            }
-            Step::Stop(why) => Next::End(EndReason::Failed(why), p.last_text.clone()),
-            Step::Done => self.finish(reply, p, front),
-            Step::Act(actions) => {
-                self.state.counters.remove(harnesses::REQUERIES);
-                p.empty = 0;
-                p.requeries = 0;
-                p.first_part = None;
-                self.act(reply.assistant, actions, faults, notes, p, front)
-            }
-        }
-    }
-
-    /// The model answers instead of acting.
-    fn finish(&mut self, reply: Reply, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        if let Some(cut) = p.cut {
-            return self.cut_reply(reply.assistant, cut, p);
-        }
-        if reply.finish == Finish::Length
-            && let Some(next) = self.go_on(&reply.assistant, p, front)
-        {
-            return next;
-        }
-        if let Some(first) = p.first_part.take() {
-            p.last_text = poor_replies::joined(&first, &p.last_text);
-        }
-        self.push_reply(reply.assistant);
-        if let Some(words) = self.reminder(p) {
-            self.tell(&words, front);
-            return Next::Again;
-        }
-        let reason = if p.last_text.trim().is_empty() {
-            EndReason::NoAnswer
-        } else {
-            EndReason::Done
-        };
-        Next::End(reason, p.last_text.clone())
-    }
-
-    /// What the model should be reminded of before it stops. Only on a local server, where a
-    /// request costs nothing and models are small, and only with `harness_guidance`.
-    fn reminder(&mut self, p: &mut Progress) -> Option<String> {
-        if !self.provider.is_local() || !self.context.guidance || self.read_only {
-            return None;
-        }
-        let wants_change = self.wants_a_change();
-        let mut complaint = p.check.complaint(&p.last_text, wants_change)?;
-        let next = match complaint {
-            Complaint::Failed | Complaint::Unchanged => self.next_step(&p.check),
-            _ => None,
-        };
-        // Without a file to change, a task may be done by words alone.
-        if complaint == Complaint::Unchanged && next.is_none() {
-            complaint = p.check.complaint(&p.last_text, false)?;
-        }
-        p.check.has_told(complaint);
-        let mut tools = self.start.tools.iter().map(|t| t.name.as_str());
-        let shell = tools.find(|name| runs_commands(name));
-        Some(complaint.words(shell, next.as_deref()))
-    }
-
-    fn tell(&mut self, words: &str, front: &mut dyn Frontend) {
-        front.event(&Event::Repaired {
-            kind: "reminder".into(),
-            text: "the model wants to stop early; it was reminded".into(),
-        });
-        let items = self
-            .harness
-            .notice(&mut self.state, &Notice::Nudge(words.into()));
-        self.push_all(items);
-        self.hold_after_reminder(front);
-    }
-
-    /// The step limit is reached: one more request, without tools, for what is known so far.
-    fn last_words(&mut self, limit: u32, p: &mut Progress, front: &mut dyn Frontend) -> Next {
-        front.event(&Event::Warning(format!(
-            "the limit of {limit} steps is reached (max_steps); asking for a last answer"
-        )));
-        let text = "The step limit of this task is reached, so no tool can be called any more. Say in a few sentences what is done and what is missing.";
-        let items = self
-            .harness
-            .notice(&mut self.state, &Notice::Nudge(text.into()));
-        self.push_all(items);
-        self.reports.prefix_event();
-        match self.ask(&[], false, p, front) {
-            Ok(mut reply) => {
-                reply.assistant.calls.clear();
-                let answer = reply.assistant.text.clone();
-                front.event(&Event::Replied {
-                    text: answer.clone(),
-                    reasoning: String::new(),
-                    usage: reply.usage,
-                    timing: reply.timing,
-                });
-                if !answer.is_empty() {
-                    self.push_reply(reply.assistant);
-                }
-                Next::End(EndReason::StepLimit(limit), answer)
-            }
-            Err(ModelError::Interrupted) => Next::End(EndReason::Interrupted, String::new()),
-            Err(_) => Next::End(EndReason::StepLimit(limit), p.last_text.clone()),
-        }
     }
 
     /// Commands run inside a fence in this session.

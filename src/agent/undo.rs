@@ -23,10 +23,12 @@ pub(super) fn may_change(action: &Action) -> bool {
         Action::Write { .. }
         | Action::Edit { .. }
         | Action::Insert { .. }
+        | Action::EditCell(_)
         | Action::Patch { .. }
         | Action::UndoEdit { .. } => true,
         Action::Shell(shell) => !is_known_safe(&shell.command),
         Action::ShellInput { chars, .. } => !chars.is_empty(),
+        Action::Mcp(call) => !call.read_only,
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ mod tests;
 
 use super::render::ColorChoice;
 use crate::agent::review::Target;
-use crate::config::Overrides;
+use crate::config::{McpServer, Overrides};
 use crate::model::WireApi;
 use lexopt::Parser;
 use line::Line;
@@ -60,14 +60,59 @@ pub enum Command {
     HarnessShow(String),
     /// Measure harnesses.
     HarnessBench,
+    /// List or change the MCP servers of the config.
+    Mcp(Servers),
+    /// Be an MCP server.
+    McpServer,
     /// List models.
     Models,
+    /// Keep the key of a provider.
+    Login(String),
+    /// Say which keys there are, or whether there is one for this provider.
+    LoginStatus(Option<String>),
+    /// Forget the key of a provider; `None`: of all.
+    Logout(Option<String>),
     /// Check that everything works.
     Doctor,
+    /// A completion script, the manual page, or candidates.
+    Completion(Completion),
     /// Take back changes.
     Undo(Undoing),
+    /// Tell what the rules say of a command: its words, or one command line.
+    RulesCheck(Vec<OsString>),
+    /// Serve an editor.
+    Acp,
     /// Run a command in the sandbox: the program and its arguments.
     Sandbox(Vec<OsString>),
+}
+
+/// What to do with the MCP servers of the config.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Servers {
+    /// Show all of them.
+    List,
+    /// Show one.
+    Get(String),
+    /// Add one, or put it in the place of the one of that name.
+    Add(String, Box<McpServer>),
+    /// Take one away.
+    Remove(String),
+}
+
+/// What helps a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completion {
+    /// The script for the shell of this name.
+    Script(String),
+    /// The manual page.
+    Manual,
+    /// The candidates for a word, after these.
+    Words {
+        /// What stands at the cursor.
+        current: String,
+        /// The words before it.
+        before: Vec<String>,
+    },
 }
 
 /// What is to be taken back.
@@ -145,22 +190,44 @@ pub struct Options {
     pub cd: Option<PathBuf>,
     /// `--skip-git-repo-check`, or `--yolo`.
     pub skip_git_repo_check: bool,
+    /// `--trust`.
+    pub trust: bool,
+    /// `--dangerously-bypass-hook-trust`.
+    pub all_hooks: bool,
+    /// `--ignore-rules`.
+    pub ignore_rules: bool,
+    /// `--rules`.
+    pub rules: Vec<PathBuf>,
     /// `--image`.
     pub images: Vec<PathBuf>,
     /// `--output-last-message`.
     pub output_last_message: Option<PathBuf>,
     /// `--output-schema`.
     pub output_schema: Option<PathBuf>,
+    /// `--providers`.
+    pub providers: bool,
+    /// `--import`.
+    pub import: Option<PathBuf>,
+    /// `--with-api-key`.
+    pub with_api_key: bool,
     /// `--list`.
     pub list: bool,
     /// `--redo`.
     pub redo: bool,
     /// `--file`.
     pub file: Option<String>,
+    /// `--env`, for `mcp add`.
+    pub mcp_env: Vec<String>,
+    /// `--url`, for `mcp add`.
+    pub mcp_url: Option<String>,
+    /// `--bearer-token-env-var`, for `mcp add`.
+    pub mcp_bearer: Option<String>,
     /// `--json`.
     pub json: bool,
     /// `--ephemeral`.
     pub ephemeral: bool,
+    /// `--strict-config`.
+    pub strict_config: bool,
     /// `--color`.
     pub color: ColorChoice,
     /// `--debug`.

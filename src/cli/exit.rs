@@ -17,11 +17,22 @@ pub const INTERRUPTED: u8 = 130;
 /// Terminated.
 pub const TERMINATED: u8 = 143;
 
+/// Every code with its meaning in words.
+pub const CODES: [(u8, &str); 7] = [
+    (OK, "done"),
+    (FAILED, "failed or no answer"),
+    (USAGE, "usage"),
+    (STEP_LIMIT, "step limit"),
+    (NO_SANDBOX, "no sandbox"),
+    (INTERRUPTED, "interrupted"),
+    (TERMINATED, "terminated"),
+];
+
 /// The code of a turn's end.
 pub fn code(reason: &EndReason, terminated: bool) -> u8 {
     match reason {
         EndReason::Done => OK,
-        EndReason::NoAnswer | EndReason::Failed(_) => FAILED,
+        EndReason::NoAnswer | EndReason::Failed(_) | EndReason::Refused(_) => FAILED,
         EndReason::StepLimit(_) => STEP_LIMIT,
         EndReason::NoSandbox(_) => NO_SANDBOX,
         EndReason::Interrupted if terminated => TERMINATED,

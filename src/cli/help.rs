@@ -1,12 +1,33 @@
 //! Help texts, made from the tables of the command line.
 
 use super::args::table::{FLAGS, Flag, GROUPS, SUBCOMMANDS, Subcommand, Verb};
+use super::exit;
+use super::render::wrap::break_lines;
 use std::fmt::Write;
+
+/// The flags that the first help explains; it names the others, which the help of `exec` explains.
+const FIRST: [&str; 15] = [
+    "model",
+    "oss",
+    "local-provider",
+    "offline",
+    "harness",
+    "sandbox",
+    "ask-for-approval",
+    "yolo",
+    "cd",
+    "add-dir",
+    "image",
+    "config",
+    "profile",
+    "help",
+    "version",
+];
 
 /// The column where the explanations of flags begin.
 const COLUMN: usize = 34;
 
-/// The help of a subcommand: at most 80 columns and 46 lines.
+/// The help of a subcommand: at most 80 columns and 52 lines.
 pub fn help(verb: Verb) -> String {
     let row = Subcommand::of(verb);
     let mut out = format!("{}.\n\n", row.doc);
@@ -22,10 +43,12 @@ pub fn help(verb: Verb) -> String {
         subcommands(&mut out);
     }
     out.push_str("\nFlags:\n");
-    for flag in FLAGS
+    let shown = FLAGS
         .iter()
-        .filter(|f| f.on.contains(&verb) && !f.doc.is_empty())
-    {
+        .filter(|f| f.on.contains(&verb) && !f.doc.is_empty());
+    let (shown, others): (Vec<&Flag>, Vec<&Flag>) =
+        shown.partition(|f| verb != Verb::Run || FIRST.contains(&f.name()));
+    for flag in shown {
         let _ = writeln!(
             out,
             "  {:<width$}{}",
@@ -33,6 +56,13 @@ pub fn help(verb: Verb) -> String {
             flag.doc,
             width = COLUMN - 2
         );
+    }
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|f| format!("--{}", f.name())).collect();
+        let more = format!("and, as in `interpreter help exec`: {}", names.join(", "));
+        for line in break_lines(&more, 76) {
+            let _ = writeln!(out, "  {line}");
+        }
     }
     out.push_str(match row.examples {
         [_] => "\nExample:\n",
@@ -42,9 +72,9 @@ pub fn help(verb: Verb) -> String {
         let _ = writeln!(out, "  {example}");
     }
     if matches!(verb, Verb::Exec | Verb::ExecResume) {
-        out.push_str(
-            "\nExit codes: 0 done, 1 failed or no answer, 2 usage, 3 step limit, 4 no sandbox\n",
-        );
+        let codes = exit::CODES.iter().take(5);
+        let codes: Vec<String> = codes.map(|(code, doc)| format!("{code} {doc}")).collect();
+        let _ = writeln!(out, "\nExit codes: {}", codes.join(", "));
     }
     out
 }
@@ -87,7 +117,8 @@ fn subcommands(out: &mut String) {
     }
 }
 
-fn name(flag: &Flag) -> String {
+/// How a flag is written, with the name of its value.
+pub(super) fn name(flag: &Flag) -> String {
     let short = match flag.short {
         Some(letter) => format!("-{letter}, "),
         None => "    ".into(),
@@ -103,7 +134,7 @@ mod tests {
     fn every_help_fits_the_screen_and_teaches() {
         for row in SUBCOMMANDS {
             let text = help(row.verb);
-            assert!(text.lines().count() <= 46, "{}:\n{text}", row.call());
+            assert!(text.lines().count() <= 52, "{}:\n{text}", row.call());
             for line in text.lines() {
                 assert!(line.chars().count() <= 80, "{line}");
                 assert_eq!(line, line.trim_end());
@@ -153,7 +184,7 @@ mod tests {
             ("--size", "exec", "full compact tiny"),
             ("--wire", "harness show x", "chat responses messages ollama"),
         ] {
-            let row = FLAGS.iter().find(|f| flag.ends_with(f.name())).unwrap();
+            let row = FLAGS.iter().find(|f| flag[2..] == *f.name()).unwrap();
             for value in values.split(' ') {
                 assert!(row.doc.contains(value), "{flag}");
                 let args = verb.split(' ').chain([flag, value]);

@@ -1,9 +1,17 @@
 //! What a person types.
 
 pub mod args;
+pub mod attach;
+pub mod attention;
 pub mod commands;
+pub mod completion;
+pub mod editor;
 pub mod exit;
+pub mod first;
 pub mod help;
+pub mod keys;
+pub mod manual;
+pub mod own_command;
 pub mod pager;
 pub mod parts;
 pub mod person;
@@ -14,6 +22,7 @@ pub mod signals;
 pub mod slash;
 pub mod stdin;
 pub mod terminal;
+pub mod trust;
 pub mod undo;
 
 use args::{Command, Invocation};
@@ -72,6 +81,7 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
             let resume = commands::exec::Resume {
                 which: session,
                 fork: *fork,
+                or_new: *exec && !fork,
             };
             commands::exec::run(prompt, Some(resume), *exec, options)
         }
@@ -79,9 +89,17 @@ fn run(invocation: &Invocation) -> Result<u8, Failure> {
         Command::HarnessList => commands::harness::list(options),
         Command::HarnessShow(id) => commands::harness::show(id, options),
         Command::HarnessBench => commands::bench::run(options),
+        Command::Mcp(what) => commands::mcp::servers(what, options),
+        Command::McpServer => commands::mcp::serve(options),
         Command::Models => commands::models::run(options),
+        Command::Login(id) => commands::login::run(id, options),
+        Command::LoginStatus(id) => commands::login::status(id.as_deref(), options),
+        Command::Logout(id) => commands::login::logout(id.as_deref(), options),
+        Command::Completion(what) => commands::completion::run(what),
         Command::Doctor => commands::doctor::run(options),
         Command::Undo(what) => commands::undo::run(what, options),
+        Command::RulesCheck(command) => commands::rules::check(command, options),
+        Command::Acp => commands::acp::run(options),
         Command::Sandbox(command) => commands::sandbox::run(command, options),
     }
 }

@@ -1,10 +1,12 @@
 //! Going through the changes of the last turn: each part is kept or dropped.
 
 use super::person::{eprint_safe, eprintln_safe};
+use super::render::approval::answers;
 use super::render::sanitize::one_line;
 use super::render::{Theme, changes, diff};
-use super::terminal;
+use super::terminal::{self, Pressed};
 use crate::agent::session::Session;
+use crate::cancel::Cancel;
 use crate::project::compare::Compared;
 use crate::project::undo::hunks::Hunks;
 
@@ -18,6 +20,14 @@ enum Say {
     /// Keep all the rest.
     Enough,
 }
+
+/// Every answer with its key and its words.
+const ANSWERS: [(Say, char, &str); 4] = [
+    (Say::Keep, 'y', "keep"),
+    (Say::Drop, 'n', "drop"),
+    (Say::NextFile, 'f', "keep the rest of this file"),
+    (Say::Enough, 'q', "keep all the rest"),
+];
 
 /// Asks about each part, and takes back those that are dropped, file by file. Gives what was done.
 pub fn go_through(session: &mut Session, theme: &Theme) -> String {
@@ -42,7 +52,7 @@ pub fn go_through(session: &mut Session, theme: &Theme) -> String {
                 part + 1,
                 parts.count()
             );
-            match ask(&many, theme, &|| terminal::line(&cancel)) {
+            match ask(&many, theme, &|| typed(&cancel)) {
                 Say::Keep => {}
                 Say::Drop => gone.push(part),
                 Say::NextFile => break,
@@ -77,28 +87,61 @@ pub fn go_through(session: &mut Session, theme: &Theme) -> String {
 
 fn ask(many: &str, theme: &Theme, line: &dyn Fn() -> Option<String>) -> Say {
     terminal::forget_typed();
+    let question = theme.warn.paint(format!("keep this? ({many})"));
+    let keys = ANSWERS.iter().map(|(_, key, words)| (*key, *words));
+    let keys = answers(keys, terminal::columns());
+    eprint_safe(&format!("{question}\n{keys}"));
     loop {
-        let question = theme.warn.paint(format!("keep this? ({many})"));
-        eprint_safe(&format!(
-            "{question}\n  [y] keep  [n] drop  [f] keep the rest of this file  [q] keep all the rest: "
-        ));
+        eprint_safe("  your answer (keep): ");
         let Some(answer) = line() else {
             eprint_safe("\n");
             return Say::Enough;
         };
-        if let Some(say) = read(&answer) {
+        let said = read(&answer);
+        if !answer.ends_with('\n') {
+            let words = said.map_or("", Say::words);
+            eprint_safe(&format!("{words}\n"));
+        }
+        if let Some(say) = said {
             return say;
         }
     }
 }
 
+/// A key where the terminal gives keys, else a line with its end. `None` at the end of the input.
+fn typed(cancel: &Cancel) -> Option<String> {
+    if !terminal::has_keys() {
+        return terminal::line(cancel);
+    }
+    let bytes = match terminal::key(cancel)? {
+        Pressed::Key(bytes) => bytes,
+        // No answer, so that the question comes again.
+        Pressed::Resumed => return Some("?".to_owned()),
+    };
+    Some(match bytes.as_slice() {
+        b"\x04" => return None,
+        b"\x1b" => "q".to_owned(),
+        b"\r" | b"\n" => String::new(),
+        [0x1b, ..] => "?".to_owned(),
+        bytes => String::from_utf8_lossy(bytes).trim().to_owned(),
+    })
+}
+
 fn read(answer: &str) -> Option<Say> {
-    match answer.trim() {
-        "y" | "yes" | "k" | "keep" | "" => Some(Say::Keep),
-        "n" | "no" | "d" | "drop" => Some(Say::Drop),
-        "f" => Some(Say::NextFile),
-        "q" => Some(Say::Enough),
-        _ => None,
+    let answer = answer.trim();
+    let is_it =
+        |(_, key, words): &&(Say, char, &str)| answer == *words || answer.chars().eq([*key]);
+    match ANSWERS.iter().find(is_it) {
+        Some((say, ..)) => Some(*say),
+        None => answer.is_empty().then_some(Say::Keep),
+    }
+}
+
+impl Say {
+    fn words(self) -> &'static str {
+        let mut all = ANSWERS.iter();
+        all.find(|(say, ..)| *say == self)
+            .map_or("", |(.., words)| words)
     }
 }
 

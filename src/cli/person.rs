@@ -1,57 +1,91 @@
 //! The person at the terminal: what is put to them, and what they answer.
 
-use super::render::phrases;
+mod form;
+mod rule;
+
+use super::attention::{Attention, Occasion};
+use super::keys::Keys;
+use super::render::Theme;
+use super::render::approval::{self, Choice};
 use super::render::sanitize::{one_line, sanitize};
-use super::render::{Theme, diff};
-use super::terminal;
+use super::render::wrap::width;
+use super::signals::Signals;
+use super::terminal::{self, Pressed};
 use crate::agent::event::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::sandbox::Lift;
 use crate::tools::action::{Action, AskedQuestion};
+use crate::tools::mcp::{Asked, Form};
+use rule::Edited;
 use std::io::{self, Write};
 
 /// Somebody who can be asked.
 pub trait Person {
     /// May this be done?
     fn ask(&mut self, question: &Question, theme: &Theme) -> Answer;
-    /// A question of the program, to be answered with yes or no.
+    /// A plain question; anything but a yes is a no.
     fn confirm(&mut self, question: &str, theme: &Theme) -> bool;
     /// Questions of the model; `None` when the person does not want to answer.
     fn questions(&mut self, questions: &[AskedQuestion], theme: &Theme)
     -> Option<Vec<Vec<String>>>;
+    /// The form of an MCP server.
+    fn fill_in(&mut self, form: &Form, theme: &Theme) -> Asked;
 }
 
 /// The person who typed the task.
 pub struct AtTerminal {
-    cancel: Cancel,
+    signals: Signals,
+    keys: Keys,
+    attention: Attention,
 }
 
 impl AtTerminal {
-    /// `cancel` ends a question without an answer.
-    pub fn new(cancel: Cancel) -> Self {
-        AtTerminal { cancel }
+    /// `signals` end a question without an answer; `keys` leaves the terminal to it; `attention`
+    /// tells the person that it waits.
+    pub fn new(signals: Signals, keys: Keys, attention: Attention) -> Self {
+        AtTerminal {
+            signals,
+            keys,
+            attention,
+        }
+    }
+
+    /// Puts something to the person. Who closes the terminal instead of answering is asked again by
+    /// the next run, so that nothing may happen between here and the end of the program.
+    fn put<T>(
+        &self,
+        what: &str,
+        shown: &str,
+        answer: impl FnOnce(&Cancel) -> Option<T>,
+    ) -> Option<T> {
+        let _pause = self.keys.pause();
+        terminal::forget_typed();
+        eprint_safe(shown);
+        self.attention.call(Occasion::Approval, what);
+        let answer = answer(&self.signals.cancel);
+        if answer.is_none() {
+            self.signals.leave_if_terminated();
+        }
+        self.attention.working();
+        answer
     }
 }
 
 impl Person for AtTerminal {
     fn ask(&mut self, question: &Question, theme: &Theme) -> Answer {
-        ask(question, theme, &self.cancel)
+        let shown = approval::text(question, theme, terminal::columns());
+        self.put(question.action.verb(), &shown, |cancel| {
+            answer(question, &shown, theme, cancel)
+        })
+        .unwrap_or(Answer::Stop)
     }
 
     fn confirm(&mut self, question: &str, theme: &Theme) -> bool {
-        terminal::forget_typed();
-        eprint_safe(&format!(
-            "{} {} [y/n] ",
-            theme.warn.paint("?"),
-            sanitize(question)
-        ));
-        match terminal::line(&self.cancel) {
-            Some(line) => matches!(line.trim(), "y" | "yes"),
-            None => {
-                eprint_safe("\n");
-                false
-            }
-        }
+        let mark = theme.warn.paint("?");
+        let shown = format!("{mark} {} [y] yes  [n] no: ", sanitize(question));
+        let chosen = self.put("a question", &shown, |cancel| {
+            choice(&shown, &[Choice::Yes, Choice::No], cancel)
+        });
+        chosen == Some(Chosen::One(Choice::Yes))
     }
 
     fn questions(
@@ -59,10 +93,123 @@ impl Person for AtTerminal {
         questions: &[AskedQuestion],
         theme: &Theme,
     ) -> Option<Vec<Vec<String>>> {
-        terminal::forget_typed();
-        let answer = |question| answer_to(question, theme, &self.cancel);
-        questions.iter().map(answer).collect()
+        self.put("a question", "", |cancel| {
+            let answer = |question| answer_to(question, theme, cancel);
+            questions.iter().map(answer).collect()
+        })
     }
+
+    fn fill_in(&mut self, form: &Form, theme: &Theme) -> Asked {
+        let shown = form::text(form, theme, terminal::columns());
+        let what = format!("a question of {}", form.server);
+        let asked = self.put(&what, &shown, |cancel| form::fill_in(form, theme, cancel));
+        asked.unwrap_or(match self.signals.cancel.is_cancelled() {
+            true => Asked::Cancelled,
+            false => Asked::Declined,
+        })
+    }
+}
+
+/// The columns before an answer.
+const BEFORE: usize = 20;
+
+/// What a person chose.
+#[derive(Debug, PartialEq, Eq)]
+enum Chosen {
+    One(Choice),
+    /// Own words, where the answer is a line.
+    Words(String),
+}
+
+/// Reads a choice: one key where the terminal gives keys, else a line. Enter alone is a no. Esc
+/// stops, as it does everywhere in a turn. `None` at the end of the input and after an interrupt.
+/// `shown` is the question, for one who comes back to it.
+fn choice(shown: &str, offered: &[Choice], cancel: &Cancel) -> Option<Chosen> {
+    let keys = terminal::has_keys();
+    let chosen = loop {
+        if !keys {
+            break terminal::line(cancel).map(|line| match (Choice::of(&line), line.trim()) {
+                (Some(choice), _) => Chosen::One(choice),
+                (None, "") => Chosen::One(Choice::No),
+                (None, words) => Chosen::Words(words.to_owned()),
+            });
+        }
+        let typed = match terminal::key(cancel) {
+            None => break None,
+            Some(Pressed::Resumed) => {
+                eprint_safe(shown);
+                continue;
+            }
+            Some(Pressed::Key(typed)) => typed,
+        };
+        match typed.as_slice() {
+            [0x04] => break None,
+            [0x1b] => break Some(Chosen::One(Choice::Stop)),
+            [b'\r' | b'\n', ..] => break Some(Chosen::One(Choice::No)),
+            typed => {
+                let known = std::str::from_utf8(typed).ok().and_then(Choice::of);
+                if let Some(choice) = known.filter(|c| offered.contains(c)) {
+                    break Some(Chosen::One(choice));
+                }
+            }
+        }
+    };
+    match &chosen {
+        Some(Chosen::One(choice)) if keys => {
+            let words = choice.words();
+            let fits = width(words) + BEFORE < terminal::columns();
+            let gap = if fits { "" } else { "\n  " };
+            eprint_safe(&format!("{gap}{words}\n"));
+        }
+        Some(_) if !keys => {}
+        _ => eprint_safe("\n"),
+    }
+    chosen
+}
+
+/// The answer to a question of the judge. The default is no.
+fn answer(question: &Question, shown: &str, theme: &Theme, cancel: &Cancel) -> Option<Answer> {
+    let offered: Vec<Choice> = approval::choices(question).map(|(c, ..)| c).collect();
+    loop {
+        let chosen = choice(shown, &offered, cancel)?;
+        if let Some(answer) = answer_of(chosen, question, theme, cancel)? {
+            return Some(answer);
+        }
+        eprint_safe("  your answer (no): ");
+    }
+}
+
+/// `None` inside: the person wants to answer something else.
+fn answer_of(
+    chosen: Chosen,
+    question: &Question,
+    theme: &Theme,
+    cancel: &Cancel,
+) -> Option<Option<Answer>> {
+    Some(Some(match chosen {
+        Chosen::One(Choice::Stop) => Answer::Stop,
+        Chosen::One(Choice::Yes) => Answer::Yes,
+        Chosen::One(Choice::Session) => Answer::YesForSession,
+        Chosen::One(Choice::Always) => match (&question.action, &question.rule) {
+            (Action::Shell(shell), Some(found)) => match rule::edit(found, shell, theme, cancel) {
+                Edited::Save(rule) => Answer::Always(rule),
+                Edited::Back => return Some(None),
+                Edited::Gone => return None,
+            },
+            _ => return Some(None),
+        },
+        Chosen::One(Choice::No) => Answer::No(None),
+        Chosen::Words(words) => Answer::No(Some(words)),
+        Chosen::One(Choice::Tell) => {
+            eprint_safe("  what to do instead: ");
+            let Some(line) = terminal::line(cancel) else {
+                eprint_safe("\n");
+                return None;
+            };
+            let words = line.trim();
+            Answer::No((!words.is_empty()).then(|| words.to_owned()))
+        }
+    }))
 }
 
 /// Shows one question of the model and reads the answer: numbers of its options, or own words.
@@ -106,74 +253,6 @@ fn chosen(line: &str, question: &AskedQuestion) -> Vec<String> {
     match words.iter().map(named).collect::<Option<Vec<String>>>() {
         Some(names) if names.len() == 1 || question.several => names,
         _ => vec![line.to_owned()],
-    }
-}
-
-/// Puts a question to the person. The default is no.
-fn ask(question: &Question, theme: &Theme, cancel: &Cancel) -> Answer {
-    terminal::forget_typed();
-    let mut text = String::new();
-    let found = if question.recovered {
-        " (found in the text of the reply)"
-    } else {
-        ""
-    };
-    text.push_str(&format!(
-        "{} {}{found}\n",
-        theme.warn.paint("may this be done?"),
-        sanitize(&question.reason)
-    ));
-    match &question.action {
-        Action::Shell(shell) => sanitize(&shell.command)
-            .lines()
-            .for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Mode { plan, .. } => sanitize(plan)
-            .lines()
-            .for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Patch { text: patch, .. } => sanitize(patch)
-            .lines()
-            .for_each(|l| text.push_str(&format!("  {l}\n"))),
-        Action::Write { path, content, .. } => text.push_str(&format!(
-            "  {}\n{}",
-            sanitize(path),
-            diff::diff("", content, theme)
-        )),
-        Action::Edit { path, edits, .. } => {
-            text.push_str(&format!("  {}\n", sanitize(path)));
-            edits
-                .iter()
-                .for_each(|e| text.push_str(&diff::diff(&e.old, &e.new, theme)));
-        }
-        other => text.push_str(&format!("  {} {}\n", other.verb(), phrases::gist(other))),
-    }
-    let lift = match &question.lift {
-        Lift::Nothing => String::new(),
-        Lift::Network => "; yes lets it use the network".into(),
-        Lift::Git => "; yes lets it write .git".into(),
-        Lift::Folder(path) => format!(
-            "; yes lets it write in {}",
-            sanitize(&path.display().to_string())
-        ),
-        Lift::Everything => "; yes runs it without the sandbox".into(),
-    };
-    text.push_str(&format!(
-        "  in {}{lift}\n",
-        sanitize(&question.cwd.display().to_string())
-    ));
-    eprint_safe(&text);
-    eprint_safe(
-        "  [y] yes  [s] yes for this session  [n] no  [x] stop  — or say what to do instead: ",
-    );
-    let Some(line) = terminal::line(cancel) else {
-        eprint_safe("\n");
-        return Answer::Stop;
-    };
-    match line.trim() {
-        "y" | "yes" => Answer::Yes,
-        "s" => Answer::YesForSession,
-        "" | "n" | "no" => Answer::No(None),
-        "x" | "stop" => Answer::Stop,
-        words => Answer::No(Some(words.to_owned())),
     }
 }
 

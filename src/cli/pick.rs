@@ -2,7 +2,8 @@
 
 use super::person::eprint_safe;
 use super::render::sanitize::one_line;
-use super::terminal;
+use super::render::wrap::fit_start;
+use super::terminal::{self, Pressed};
 use crate::cancel::Cancel;
 use std::io::{self, IsTerminal};
 
@@ -54,18 +55,25 @@ fn with_keys(title: &str, rows: Vec<String>, now: usize, cancel: &Cancel) -> Opt
     terminal::forget_typed();
     let height = SHOWN.min(terminal::rows().saturating_sub(AROUND)).max(1);
     let mut list = List::new(rows, now, height);
-    eprint_safe(&format!("{title}\n"));
+    let cut = |text: &str| cut(text, terminal::columns().saturating_sub(1));
+    eprint_safe(&cut(title));
     let mut drawn = 0;
     let chosen = loop {
-        let text = list.drawing();
+        let text = cut(&list.drawing());
         let up = match drawn {
             0 => String::new(),
             n => format!("\x1b[{n}A\r\x1b[J"),
         };
         eprint_safe(&format!("{up}{}{text}{}", NO_WRAP.0, NO_WRAP.1));
         drawn = text.matches('\n').count();
-        let Some(bytes) = terminal::key(cancel) else {
-            break None;
+        let bytes = match terminal::key(cancel) {
+            None => break None,
+            Some(Pressed::Resumed) => {
+                eprint_safe(&cut(title));
+                drawn = 0;
+                continue;
+            }
+            Some(Pressed::Key(bytes)) => bytes,
         };
         match list.press(&bytes) {
             Press::More => {}
@@ -76,6 +84,12 @@ fn with_keys(title: &str, rows: Vec<String>, now: usize, cancel: &Cancel) -> Opt
     // The list stays as what was asked; the line to type in has done its work.
     eprint_safe("\x1b[1A\r\x1b[J");
     chosen
+}
+
+/// Each line in at most so many columns, and ended.
+fn cut(text: &str, columns: usize) -> String {
+    let line = |line: &str| format!("{}\n", fit_start(line, columns));
+    text.lines().map(line).collect()
 }
 
 /// The length of the first key: a sequence that begins with Escape, or all characters before one.
@@ -240,7 +254,7 @@ impl List {
             false => format!("[{}] ", one_line(&self.typed)),
         };
         out.push_str(&format!(
-            "  {typed}{more}arrows, a number or a word; Enter takes it, Esc leaves\n"
+            "  {typed}{more}Enter takes it, Esc leaves; arrows, a number or a word choose\n"
         ));
         out
     }
@@ -288,6 +302,13 @@ mod tests {
         for bad in ["0", "4", "", "x", "-1"] {
             assert_eq!(number(bad, 3), None);
         }
+    }
+
+    #[test]
+    fn a_line_is_cut_to_the_terminal() {
+        assert_eq!(cut("abcde\nü", 5), "abcde\nü\n");
+        assert_eq!(cut("abcdef", 5), "abcd…\n");
+        assert_eq!(cut("日本語", 5), "日本…\n");
     }
 
     #[test]

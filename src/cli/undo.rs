@@ -8,7 +8,8 @@ use crate::project::undo::{Moved, Undo, UndoError, is_below};
 use std::fmt::Write;
 
 /// A session that is not kept.
-pub const NOTHING_KEPT: &str = "this session keeps no file, so there is nothing to take back";
+pub const NOTHING_KEPT: &str =
+    "this session is not kept (--ephemeral), so nothing of it can be taken back";
 /// The most turns that are taken back at once.
 pub const MOST_TURNS: usize = 1_000;
 /// The most files that are named after an undo.

@@ -128,8 +128,9 @@ impl Key {
 const COUNT: Kind = Int(1, u32::MAX as i64);
 const MILLISECONDS: Kind = Int(0, i64::MAX);
 
-/// Names of reasoning effort. The last three are read as `xhigh`.
+/// Names of reasoning effort, from none to the most. The last two are read as `max`.
 pub const EFFORTS: &[&str] = &[
+    "none",
     "minimal",
     "low",
     "medium",
@@ -141,6 +142,8 @@ pub const EFFORTS: &[&str] = &[
 ];
 /// Ids of the local providers that `--oss` can choose.
 pub const LOCAL_PROVIDERS: &[&str] = &["ollama", "lmstudio", "llamacpp", "vllm"];
+/// When the tools of an MCP server ask.
+pub const TOOL_APPROVALS: &[&str] = &["auto", "prompt", "writes", "approve"];
 /// Names of the wires.
 pub const WIRES: &[&str] = &["chat", "responses", "messages", "ollama"];
 
@@ -149,6 +152,7 @@ pub const WIRES: &[&str] = &["chat", "responses", "messages", "ollama"];
 pub const KEYS: &[Key] = &[
     // Model
     key("model", Text, "", "The model; unset: the one that the server has loaded, or its only one."),
+    key("review_model", Text, "", "The model of `review`; unset: the usual one."),
     key("model_provider", Text, "", "The provider's id.").not_in_projects(),
     key("oss", Bool, "false", "Use a local server, as --oss does.").not_in_projects(),
     key("oss_provider", OneOf(LOCAL_PROVIDERS), "", "The local server of --oss; unset: whichever answers."),
@@ -183,6 +187,11 @@ pub const KEYS: &[Key] = &[
     key("model_providers.*.auth.timeout_ms", MILLISECONDS, "", "How long it may take.").not_in_projects(),
     key("model_providers.*.auth.refresh_interval_ms", MILLISECONDS, "", "When it is run again.").not_in_projects(),
     key("model_providers.*.auth.cwd", Path, "", "Where it runs.").not_in_projects(),
+    key("model_providers.*.oauth.device_authorization_url", Text, "", "Where a code to sign in with is asked for.").not_in_projects(),
+    key("model_providers.*.oauth.token_url", Text, "", "Where its tokens are asked for.").not_in_projects(),
+    key("model_providers.*.oauth.client_id", Text, "", "The client id of this program there.").not_in_projects(),
+    key("model_providers.*.oauth.scope", Text, "", "What the tokens shall be good for.").not_in_projects(),
+    key("model_providers.*.ca_file", Path, "", "PEM certificates of the authorities to trust, in place of the built-in ones.").not_in_projects(),
     key("model_providers.*.query_params.*", Text, "", "Added to every URL.").not_in_projects().secret(),
     key("model_providers.*.http_headers.*", Text, "", "Added to every request.").not_in_projects().secret(),
     key("model_providers.*.env_http_headers.*", Text, "", "The same, from a variable of that name.").not_in_projects(),
@@ -194,6 +203,32 @@ pub const KEYS: &[Key] = &[
     Key { acts: false, ..key("model_providers.*.supports_websockets", Bool, "", "Web sockets.").not_in_projects() },
     Key { acts: false, ..key("model_providers.*.websocket_connect_timeout_ms", MILLISECONDS, "", "Web sockets.").not_in_projects() },
 
+    // MCP servers
+    key("mcp_servers.*.command", Text, "", "A program that is an MCP server on its standard streams."),
+    key("mcp_servers.*.args", Texts, "", "Its arguments.").secret(),
+    key("mcp_servers.*.env.*", Text, "", "Its variables; \"env:NAME\" takes the value of NAME.").secret(),
+    key("mcp_servers.*.env_vars", Texts, "", "Names of variables that it gets from here."),
+    key("mcp_servers.*.cwd", Path, "", "Where it runs; unset: the working folder."),
+    key("mcp_servers.*.url", Text, "", "The address of an MCP server that speaks streamable HTTP."),
+    key("mcp_servers.*.bearer_token_env_var", Text, "", "The variable that holds its token."),
+    key("mcp_servers.*.http_headers.*", Text, "", "Added to every request; \"env:NAME\" takes the value of NAME.").secret(),
+    key("mcp_servers.*.env_http_headers.*", Text, "", "The same, from a variable of that name."),
+    key("mcp_servers.*.enabled", Bool, "", "False: it is not started."),
+    key("mcp_servers.*.required", Bool, "", "True: no session without it."),
+    key("mcp_servers.*.startup_timeout_sec", Float(0.0, 86_400.0), "", "Seconds until it must be ready; unset: 30."),
+    key("mcp_servers.*.startup_timeout_ms", MILLISECONDS, "", "The same in milliseconds."),
+    key("mcp_servers.*.tool_timeout_sec", Float(0.0, 86_400.0), "", "Seconds that a call may take without a sign of life; unset: 300."),
+    key("mcp_servers.*.enabled_tools", Texts, "", "Only these of its tools."),
+    key("mcp_servers.*.disabled_tools", Texts, "", "Not these of its tools."),
+    key("mcp_servers.*.default_tools_approval_mode", OneOf(TOOL_APPROVALS), "", "When its tools ask: auto (unless they only read), writes (the same), prompt (always), approve (never).").not_in_projects(),
+    key("mcp_servers.*.tools.*.approval_mode", OneOf(TOOL_APPROVALS), "", "The same for one tool.").not_in_projects(),
+    compat("mcp_servers.*.supports_parallel_tool_calls", "Parallel calls."),
+    compat("mcp_servers.*.scopes", "MCP sign-in."),
+    compat("mcp_servers.*.oauth", "MCP sign-in."),
+    compat("mcp_servers.*.oauth_resource", "MCP sign-in."),
+    compat("mcp_servers.*.environment_id", "Remote environments."),
+    compat("mcp_servers.*.name", "A name for people."),
+
     // Approvals and sandbox
     key("approval_policy", OneOf(&["untrusted", "on-request", "never", "on-failure"]), "\"on-request\"", "When to ask; on-failure is read as on-request."),
     key("sandbox_mode", OneOf(&["read-only", "workspace-write", "danger-full-access"]), "\"workspace-write\"", "What commands may do."),
@@ -201,10 +236,11 @@ pub const KEYS: &[Key] = &[
     key("sandbox_workspace_write.network_access", Bool, "false", "Commands may use the network."),
     key("sandbox_workspace_write.exclude_tmpdir_env_var", Bool, "false", "$TMPDIR is not writable."),
     key("sandbox_workspace_write.exclude_slash_tmp", Bool, "false", "/tmp is not writable."),
+    key("deny_read", Paths, "[]", "Folders that no tool and no command may read or write; this program's own always are.").not_in_projects(),
     key("shell_environment_policy.inherit", OneOf(&["all", "core", "none"]), "\"all\"", "Which variables commands start from."),
-    key("shell_environment_policy.ignore_default_excludes", Bool, "false", "Keep variables that look like secrets."),
+    key("shell_environment_policy.ignore_default_excludes", Bool, "false", "Keep variables that look like secrets.").not_in_projects(),
     key("shell_environment_policy.exclude", Texts, "", "Globs of names to remove."),
-    key("shell_environment_policy.allow", Texts, "", "Globs of names to keep although they look like secrets."),
+    key("shell_environment_policy.allow", Texts, "", "Globs of names to keep although they look like secrets.").not_in_projects(),
     key("shell_environment_policy.set.*", Text, "", "Variables to set.").secret(),
     key("shell_environment_policy.include_only", Texts, "", "When set, only names that match these globs stay."),
     key("projects.*.trust_level", OneOf(&["trusted", "untrusted"]), "", "Whether that folder's own config takes effect.").not_in_projects(),
@@ -214,9 +250,17 @@ pub const KEYS: &[Key] = &[
     key("project_doc_max_bytes", Int(0, i64::MAX), "32768", "Budget of AGENTS.md files in bytes; 0 turns them off."),
     key("project_doc_fallback_filenames", Texts, "[]", "Other names to read where there is no AGENTS.md."),
     key("project_root_markers", Texts, "[\".git\"]", "What marks the root of a project; []: only the working folder."),
-    key("log_dir", Path, "", "Where logs go; unset: log/ in the home folder."),
+    key("skills", Tree, "", "Skills: [[skills.config]] with a path or name and enabled; include_instructions."),
+    key("hooks", Tree, "", "Programs that run at moments of a session, each after a look of yours."),
+    key("features.hooks", Bool, "true", "Run hooks.").not_in_projects(),
+    key("notify", Texts, "[]", "A program to call after a turn, with a JSON text as its last argument.").not_in_projects(),
+    key("log_dir", Path, "", "Where logs go; unset: log/ in the home folder.").not_in_projects(),
     key("history.persistence", OneOf(&["save-all", "none"]), "\"save-all\"", "Keep prompts in history.jsonl."),
-    key("hide_agent_reasoning", Bool, "false", "Do not show thinking."),
+    key("hide_agent_reasoning", Bool, "false", "Do not show thinking, but how long it took."),
+    key("tui.notifications", Any, "true", "Tell when it waits for you: true, false, or a list of agent-turn-complete and approval-requested."),
+    key("tui.notification_method", OneOf(&["auto", "osc9", "bel"]), "\"auto\"", "How: a bell, or a notification of the terminal."),
+    key("tui.notification_condition", OneOf(&["unfocused", "always"]), "\"unfocused\"", "When: only while another window is in use, or always."),
+    key("tui.terminal_title", Any, "true", "Show folder and state in the window's title; false or [] leaves it alone."),
     key("profile", Text, "", "The profile to use when -p is not given.").not_in_projects(),
     compat("profiles", "Named groups of keys, each like a config of its own.").not_in_projects(),
 
@@ -237,7 +281,6 @@ pub const KEYS: &[Key] = &[
     compat("feedback", "There is no telemetry."),
     compat("file_opener", "Links to files."),
     compat("history.max_bytes", "Size of the prompt history."),
-    compat("hooks", "Hooks."),
     compat("include_apps_instructions", "Parts of the prompt."),
     compat("include_collaboration_mode_instructions", "Parts of the prompt."),
     compat("include_environment_context", "Parts of the prompt."),
@@ -246,27 +289,23 @@ pub const KEYS: &[Key] = &[
     compat("mcp_oauth_callback_port", "MCP sign-in."),
     compat("mcp_oauth_callback_url", "MCP sign-in."),
     compat("mcp_oauth_credentials_store", "MCP sign-in."),
-    compat("mcp_servers", "MCP servers."),
     compat("model_auto_compact_token_limit", "When compaction begins."),
     compat("model_catalog_json", "Metadata of models."),
     compat("model_reasoning_summary", "Summaries of thinking."),
     compat("model_supports_reasoning_summaries", "Summaries of thinking."),
     compat("model_verbosity", "Length of answers."),
-    compat("notify", "A program to call after a turn.").not_in_projects(),
     compat("otel", "There is no telemetry.").not_in_projects(),
     compat("permissions", "Named permission sets."),
     compat("personality", "Tone of answers."),
     compat("plugins", "Plugins."),
     compat("responses_api_metadata", "Metadata of requests.").not_in_projects(),
-    compat("review_model", "Model of reviews."),
     compat("service_tier", "Service tier of requests."),
     compat("shell_environment_policy.experimental_use_profile", "Shell profile."),
     compat("show_raw_agent_reasoning", "Raw thinking."),
-    compat("skills", "Skills."),
     compat("sqlite_home", "Where Codex keeps its index."),
     compat("suppress_unstable_features_warning", "Feature switches."),
     compat("tools", "Tool switches."),
-    compat("tui", "Terminal interface."),
+    compat("tui.*", "Terminal interface."),
     compat("web_search", "Web search."),
 ];
 
@@ -379,7 +418,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(matches!(place(&path("features.hooks")), Place::Key(k) if k.project));
+        assert!(matches!(place(&path("features.goals")), Place::Key(k) if k.project));
     }
 
     #[test]

@@ -3,19 +3,19 @@
 use super::file::{self, Node};
 use super::values::{Layer, Values};
 use super::{
-    Config, ConfigError, EnvironmentPolicy, Overrides, ProviderEntry, Setting, Source, keys,
+    Config, ConfigError, EnvironmentPolicy, McpServer, Notifications, Overrides, ProviderEntry,
+    Setting, Source, keys,
 };
 use crate::sandbox::{Approval, Mode};
+use crate::store::StoreError;
+use crate::store::belongings::Belongings;
 use crate::store::paths::canonical;
-use crate::store::trust;
+use crate::store::trust::{self, Pins, Standing};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::Value;
-
-/// The folder of a project that holds its config.
-const PROJECT_FOLDER: &str = ".openinterpreter";
 
 /// The most tries that a provider may be told to make.
 const MAX_RETRIES: u32 = 100;
@@ -50,8 +50,12 @@ pub fn load(home: &Path, cwd: &Path, overrides: &Overrides) -> Result<Config, Co
     let markers = own.texts("project_root_markers").value;
     let trusted = trusted_folders(&own);
 
-    for file in project_files(home, cwd, &markers, &trusted, &mut warnings)? {
-        let Some(project) = tree(&file)? else {
+    let trust = Trust::of(home, cwd, &markers, &trusted);
+    if let Some(words) = trust.ignored(home) {
+        warnings.push(words);
+    }
+    for file in trust.files() {
+        let Some(project) = tree(file)? else {
             continue;
         };
         let name = file.display().to_string();
@@ -78,7 +82,10 @@ pub fn load(home: &Path, cwd: &Path, overrides: &Overrides) -> Result<Config, Co
         config.writable_roots.source = Source::Flag(format!("--add-dir {}", dir.display()));
     }
     config.projects = trusted;
+    config.trust = trust;
+    config.user_file = (!overrides.ignore_user_config).then_some(user_file);
     config.profile = profile;
+    config.home = Some(home.to_owned());
     config.warnings = warnings;
     Ok(config)
 }
@@ -107,7 +114,10 @@ impl Config {
         let mut config = config(&values);
         config.writable_roots = self.writable_roots.clone();
         config.projects = self.projects.clone();
+        config.trust = self.trust.clone();
+        config.user_file = self.user_file.clone();
         config.profile = self.profile.clone();
+        config.home = self.home.clone();
         config.warnings = self.warnings.clone();
         Ok(config)
     }
@@ -155,15 +165,9 @@ fn add_profile(
     let path = home.join(format!("{name}.config.toml"));
     let file = if plain { tree(&path)? } else { None };
     if table.is_none() && file.is_none() {
-        let mut known: Vec<String> = tables
-            .map(|t| t.children().iter().map(|(k, _)| k.clone()).collect())
-            .unwrap_or_default();
-        known.extend(profile_files(home));
-        known.sort();
-        known.dedup();
         return Err(ConfigError::Profile {
             name: name.to_owned(),
-            known,
+            known: known_profiles(home, tables),
             file: user_file.to_owned(),
         });
     }
@@ -183,6 +187,21 @@ fn add_profile(
         values.add(&layer, node, warnings)?;
     }
     Ok(())
+}
+
+/// The names of all profiles: those in the config of the home folder, and those in files of their own.
+pub fn profile_names(home: &Path) -> Vec<String> {
+    let user = tree(&home.join("config.toml")).ok().flatten();
+    known_profiles(home, user.as_ref().and_then(|u| u.child("profiles")))
+}
+
+fn known_profiles(home: &Path, tables: Option<&Node>) -> Vec<String> {
+    let inside = tables.into_iter().flat_map(|t| t.children());
+    let mut known: Vec<String> = inside.map(|(name, _)| name.clone()).collect();
+    known.extend(profile_files(home));
+    known.sort();
+    known.dedup();
+    known
 }
 
 /// Names of the files `NAME.config.toml` in the home folder.
@@ -211,49 +230,110 @@ fn trusted_folders(values: &Values) -> BTreeMap<PathBuf, bool> {
         .collect()
 }
 
-/// The config files of the project around `cwd`, from its root down; none and a warning if the
-/// project is not trusted.
-fn project_files(
-    home: &Path,
-    cwd: &Path,
-    markers: &[String],
-    trusted: &BTreeMap<PathBuf, bool>,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<PathBuf>, ConfigError> {
-    let cwd = canonical(cwd);
-    let root = trust::project_root(&cwd, markers);
-    let home = canonical(home);
-    let mut folders: Vec<&Path> = cwd
-        .ancestors()
-        .take_while(|f| f.starts_with(&root))
-        .collect();
-    folders.reverse();
-    let files: Vec<PathBuf> = folders
-        .into_iter()
-        .map(|f| f.join(PROJECT_FOLDER))
-        // The user's own home may lie in a folder above or at the working folder.
-        .filter(|f| canonical(f) != home)
-        .map(|f| f.join("config.toml"))
-        .filter(|f| f.symlink_metadata().is_ok())
-        .collect();
-    if files.is_empty() || trust::level(trusted, &cwd, &root) == Some(true) {
-        return Ok(files);
+/// What the project around the working folder brings, and whether it counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// How the project stands.
+    pub standing: Standing,
+    /// What it brings.
+    pub brought: Belongings,
+    /// The folder that trust is given to.
+    pub folder: PathBuf,
+}
+
+impl Trust {
+    fn of(home: &Path, cwd: &Path, markers: &[String], trusted: &BTreeMap<PathBuf, bool>) -> Self {
+        let cwd = canonical(cwd);
+        let root = trust::project_root(&cwd, markers);
+        let brought = Belongings::of(&root, &cwd, &canonical(home));
+        let folder = trust::trust_root(&root);
+        let pins = Pins::read(home);
+        let standing = trust::standing(
+            trust::level(trusted, &cwd, &root),
+            pins.projects.get(&folder),
+            brought.digests.as_ref(),
+        );
+        Trust {
+            standing,
+            brought,
+            folder,
+        }
     }
-    let list = |items: Vec<String>| items.join(", ");
-    let mut ignored: Vec<String> = files.iter().flat_map(|f| top_level_keys(f)).collect();
-    ignored.sort();
-    ignored.dedup();
-    warnings.push(format!(
-        "this project is not trusted, so {} has no effect{}; to trust it, add [projects.{:?}] with trust_level = \"trusted\" to {}",
-        list(files.iter().map(|f| f.display().to_string()).collect()),
-        match ignored.is_empty() {
-            true => String::new(),
-            false => format!(" (it sets {})", list(ignored)),
-        },
-        trust::trust_root(&root),
-        home.join("config.toml").display(),
-    ));
-    Ok(Vec::new())
+
+    /// True when what the project brings counts.
+    pub fn holds(&self) -> bool {
+        self.standing == Standing::Trusted
+    }
+
+    /// The config files that count, from the root of the project down.
+    fn files(&self) -> &[PathBuf] {
+        if self.holds() {
+            &self.brought.configs
+        } else {
+            &[]
+        }
+    }
+
+    /// Keeps for what exactly the trust is that the user's config gives.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn pin(&self, home: &Path) -> Result<(), StoreError> {
+        // Nothing is kept as well: what comes later was not there.
+        let (true, Some(now)) = (self.holds(), &self.brought.digests) else {
+            return Ok(());
+        };
+        Pins::change(home, |pins| {
+            let known = pins.projects.entry(self.folder.clone()).or_default();
+            known.extend(now.iter().cloned());
+        })
+    }
+
+    /// What is left out of a project that is not trusted, in one sentence; `None`: nothing is.
+    fn ignored(&self, home: &Path) -> Option<String> {
+        let brought = &self.brought;
+        if self.holds() || brought.is_empty() {
+            return None;
+        }
+        let mut parts: Vec<String> = Vec::new();
+        let configs = brought.configs.iter().map(|file| {
+            let mut keys = top_level_keys(file);
+            keys.sort();
+            match keys.is_empty() {
+                true => brought.shown(file),
+                false => format!("{} (it sets {})", brought.shown(file), keys.join(", ")),
+            }
+        });
+        parts.extend(configs);
+        let files = brought.hooks.iter().chain(&brought.rules);
+        parts.extend(files.map(|file| brought.shown(file)));
+        let skills = brought.skills.iter();
+        parts.extend(
+            skills.map(|(skill, _)| format!("the skill {} (it has scripts)", brought.shown(skill))),
+        );
+        const MOST: usize = 12;
+        if parts.len() > MOST {
+            let more = parts.split_off(MOST).len();
+            parts.push(format!("{more} more"));
+        }
+        let list = parts.join(", ");
+        let why = match self.standing {
+            Standing::Changed => "was changed since it was trusted",
+            Standing::TooMuch => "is not trusted, since it brings more than can be checked",
+            _ => "is not trusted",
+        };
+        let how = match self.standing {
+            Standing::TooMuch => String::new(),
+            _ => format!(
+                "; to trust it, answer the question at the start of a session in a terminal, or run with --trust, or add [projects.{:?}] with trust_level = \"trusted\" to {}",
+                self.folder,
+                home.join("config.toml").display(),
+            ),
+        };
+        Some(format!(
+            "this project {why}, so this has no effect: {list}{how}"
+        ))
+    }
 }
 
 /// What a file would set, for a message about it. Only plain names: the file is a stranger's.
@@ -271,14 +351,15 @@ fn top_level_keys(path: &Path) -> Vec<String> {
 fn config(values: &Values) -> Config {
     Config {
         model: values.text("model"),
+        review_model: values.text("review_model"),
         model_provider: values.text("model_provider"),
         oss_provider: values.text("oss_provider"),
         oss: values.flag("oss").value,
         offline: values.flag("offline"),
         model_reasoning_effort: values.get("model_reasoning_effort", |v| {
             let name = v.as_str()?;
-            let above = ["max", "ultra", "persistent"].contains(&name);
-            Some(if above { "xhigh" } else { name }.to_owned())
+            let above = ["ultra", "persistent"].contains(&name);
+            Some(if above { "max" } else { name }.to_owned())
         }),
         model_context_window: values.number("model_context_window"),
         tool_output_token_limit: values.number("tool_output_token_limit"),
@@ -295,6 +376,7 @@ fn config(values: &Values) -> Config {
         network_access: values.flag("sandbox_workspace_write.network_access"),
         exclude_tmpdir_env_var: values.flag("sandbox_workspace_write.exclude_tmpdir_env_var"),
         exclude_slash_tmp: values.flag("sandbox_workspace_write.exclude_slash_tmp"),
+        deny_read: values.paths("deny_read"),
         environment: typed::<EnvironmentPolicy>(values, &["shell_environment_policy"]),
         max_steps: values.number("max_steps"),
         project_doc_max_bytes: values.or_default("project_doc_max_bytes", |v| {
@@ -304,13 +386,51 @@ fn config(values: &Values) -> Config {
         project_root_markers: values.texts("project_root_markers"),
         log_dir: values.path("log_dir"),
         history: values.or_default("history.persistence", |v| Some(v.as_str()? == "save-all")),
+        skills: values.table(&["skills"]),
+        hooks: values.flag("features.hooks"),
+        notify: values.texts("notify"),
         hide_agent_reasoning: values.flag("hide_agent_reasoning"),
+        notifications: notifications(values),
         openai_base_url: values.text("openai_base_url"),
         model_providers: providers(values),
+        mcp_servers: mcp_servers(values),
         projects: BTreeMap::new(),
+        user_file: None,
+        trust: Trust::default(),
         profile: None,
+        home: None,
         warnings: Vec::new(),
         values: values.clone(),
+    }
+}
+
+/// What `[tui]` says about calling the person. A list is taken for what it names, and what is
+/// neither that nor a truth value for no.
+fn notifications(values: &Values) -> Notifications {
+    let of = values.or_default("tui.notifications", |v| match v {
+        Value::Boolean(true) => Some(Notifications::ALL.map(str::to_owned).into()),
+        Value::Array(names) => Some(
+            names
+                .iter()
+                .filter_map(|n| n.as_str().map(str::to_owned))
+                .collect(),
+        ),
+        _ => None,
+    });
+    let condition = values.text("tui.notification_condition").value;
+    Notifications {
+        of: of.value,
+        method: values
+            .text("tui.notification_method")
+            .value
+            .unwrap_or_default(),
+        always: condition.as_deref() == Some("always"),
+        title: values
+            .or_default("tui.terminal_title", |v| match v {
+                Value::Array(parts) => Some(!parts.is_empty()),
+                other => other.as_bool(),
+            })
+            .value,
     }
 }
 
@@ -324,6 +444,16 @@ fn providers(values: &Values) -> BTreeMap<String, Setting<ProviderEntry>> {
             entry.value.request_max_retries = capped(entry.value.request_max_retries);
             entry.value.stream_max_retries = capped(entry.value.stream_max_retries);
             (id, entry)
+        })
+        .collect()
+}
+
+fn mcp_servers(values: &Values) -> BTreeMap<String, Setting<McpServer>> {
+    let names = values.names("mcp_servers").into_iter();
+    names
+        .map(|name| {
+            let entry = typed(values, &["mcp_servers", &name]);
+            (name, entry)
         })
         .collect()
 }

@@ -16,7 +16,7 @@ mod values;
 
 pub use environment::{Marks, environment};
 pub use error::ConfigError;
-pub use layers::load;
+pub use layers::{Trust, load, profile_names};
 pub use overrides::Overrides;
 
 use crate::sandbox::{Approval, Mode};
@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::time::Duration;
 use values::Values;
 
 /// Where a value came from.
@@ -89,6 +90,8 @@ impl<T> Deref for Setting<T> {
 pub struct Config {
     /// The model; `None`: the one that the provider has loaded, or its only one.
     pub model: Setting<Option<String>>,
+    /// The model of `review`; `None`: the usual one.
+    pub review_model: Setting<Option<String>>,
     /// The provider's id.
     pub model_provider: Setting<Option<String>>,
     /// The provider of `--oss`; `None`: whichever answers.
@@ -97,7 +100,7 @@ pub struct Config {
     pub oss: bool,
     /// Use no server but one on the user's own machine or network, and let the kernel hold it.
     pub offline: Setting<bool>,
-    /// `minimal`, `low`, `medium`, `high`, `xhigh`.
+    /// `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`.
     pub model_reasoning_effort: Setting<Option<String>>,
     /// The window in tokens.
     pub model_context_window: Setting<Option<u32>>,
@@ -129,6 +132,8 @@ pub struct Config {
     pub exclude_tmpdir_env_var: Setting<bool>,
     /// `[sandbox_workspace_write] exclude_slash_tmp`.
     pub exclude_slash_tmp: Setting<bool>,
+    /// Folders that no tool and no command may read or write, beside our own.
+    pub deny_read: Setting<Vec<PathBuf>>,
     /// `[shell_environment_policy]`.
     pub environment: Setting<EnvironmentPolicy>,
     /// The most steps (replies with tool calls) of one turn; `None`: no limit.
@@ -143,16 +148,33 @@ pub struct Config {
     pub log_dir: Setting<Option<PathBuf>>,
     /// Keep prompts in the history file.
     pub history: Setting<bool>,
+    /// `[skills]`.
+    pub skills: Setting<toml::Table>,
+    /// Run hooks.
+    pub hooks: Setting<bool>,
+    /// A program to call after a turn: the words of its command line.
+    pub notify: Setting<Vec<String>>,
     /// Do not show thinking.
     pub hide_agent_reasoning: Setting<bool>,
+    /// `[tui]`: how the person is told that it waits.
+    pub notifications: Notifications,
     /// Base URL of the built-in `openai` provider.
     pub openai_base_url: Setting<Option<String>>,
     /// `[model_providers.*]`, by id.
     pub model_providers: BTreeMap<String, Setting<ProviderEntry>>,
+    /// `[mcp_servers.*]`, by name.
+    pub mcp_servers: BTreeMap<String, Setting<McpServer>>,
     /// `[projects."PATH"] trust_level`: true is trusted.
     pub projects: BTreeMap<PathBuf, bool>,
+    /// The user's file, if it counts; it may not exist.
+    pub user_file: Option<PathBuf>,
+    /// What the project brings, and whether it counts.
+    pub trust: Trust,
     /// The profile in force.
     pub profile: Option<String>,
+    /// The home that the user's file stands in; credentials and an imported table of models are
+    /// there, too.
+    pub home: Option<PathBuf>,
     /// Sentences about keys that had no effect, each with file, line and the nearest key.
     pub warnings: Vec<String>,
     /// The checked values that all of this was made from.
@@ -185,6 +207,28 @@ impl Config {
         }
         rows
     }
+}
+
+/// How a person who looks elsewhere is told that the program waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notifications {
+    /// The occasions, by the names of [`Notifications::ALL`].
+    pub of: Vec<String>,
+    /// `auto`, `osc9` or `bel`.
+    pub method: String,
+    /// Also while the window is in use.
+    pub always: bool,
+    /// The title of the window is set.
+    pub title: bool,
+}
+
+impl Notifications {
+    /// A turn is over.
+    pub const TURN: &'static str = "agent-turn-complete";
+    /// Something is asked.
+    pub const APPROVAL: &'static str = "approval-requested";
+    /// The names of all occasions.
+    pub const ALL: [&'static str; 2] = [Self::TURN, Self::APPROVAL];
 }
 
 /// Sampling values; what is `None` is not sent.
@@ -221,6 +265,10 @@ pub struct ProviderEntry {
     pub experimental_bearer_token: Option<String>,
     /// A command that prints the key.
     pub auth: Option<AuthCommand>,
+    /// Signing in with a code on another device.
+    pub oauth: Option<DeviceLogin>,
+    /// Certificates in PEM of the authorities to trust, in place of the built-in ones.
+    pub ca_file: Option<PathBuf>,
     /// Added to every URL.
     pub query_params: BTreeMap<String, String>,
     /// Added to every request.
@@ -243,6 +291,113 @@ pub struct ProviderEntry {
     pub extra_body: serde_json::Map<String, serde_json::Value>,
 }
 
+/// An MCP server's table in the config.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpServer {
+    /// The program of a server on standard streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Its variables. A value `env:NAME` is that of our variable.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Names of our variables that it gets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env_vars: Vec<String>,
+    /// Where it runs; `None`: the session's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// The address of a server that speaks streamable HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The variable that holds its token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_token_env_var: Option<String>,
+    /// Added to every request. A value `env:NAME` is that of our variable.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub http_headers: BTreeMap<String, String>,
+    /// The same, the values being names of variables; an unset one is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_http_headers: BTreeMap<String, String>,
+    /// `Some(false)`: it is not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// A session does not begin without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// Seconds until it must be ready. Default 30.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_timeout_sec: Option<f64>,
+    /// The same in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_timeout_ms: Option<u64>,
+    /// Seconds that a call may take. Default 300.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_timeout_sec: Option<f64>,
+    /// Only these tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled_tools: Option<Vec<String>>,
+    /// Not these tools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled_tools: Vec<String>,
+    /// When its tools ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_tools_approval_mode: Option<String>,
+    /// The same for single tools, by their name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, McpTool>,
+}
+
+/// The table of one tool of an MCP server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpTool {
+    /// When it asks.
+    pub approval_mode: Option<String>,
+}
+
+impl McpServer {
+    /// It is to be started.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    /// How long it may take to be ready.
+    pub fn startup_limit(&self) -> Duration {
+        const USUAL: f64 = 30.0;
+        let given = self.startup_timeout_ms.map(|ms| ms as f64 / 1000.0);
+        seconds(self.startup_timeout_sec.or(given).unwrap_or(USUAL))
+    }
+
+    /// How long a call may take without a sign of life.
+    pub fn tool_limit(&self) -> Duration {
+        const USUAL: f64 = 300.0;
+        seconds(self.tool_timeout_sec.unwrap_or(USUAL))
+    }
+
+    /// When a tool asks, as configured.
+    pub fn approval_of(&self, tool: &str) -> Option<&str> {
+        let own = self
+            .tools
+            .get(tool)
+            .and_then(|t| t.approval_mode.as_deref());
+        own.or(self.default_tools_approval_mode.as_deref())
+    }
+
+    /// The tool is to be offered.
+    pub fn offers(&self, tool: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == tool);
+        self.enabled_tools.as_deref().is_none_or(named) && !named(&self.disabled_tools)
+    }
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX)
+}
+
 /// A command whose output is a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -257,6 +412,20 @@ pub struct AuthCommand {
     pub refresh_interval_ms: Option<u64>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,
+}
+
+/// Where a person signs in with a code on another device (RFC 8628).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceLogin {
+    /// Where a code is asked for.
+    pub device_authorization_url: String,
+    /// Where the tokens are asked for.
+    pub token_url: String,
+    /// The client id that is meant for this program.
+    pub client_id: String,
+    /// What the tokens shall be good for.
+    pub scope: Option<String>,
 }
 
 /// Which variables a command sees.

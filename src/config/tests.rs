@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::trust::Standing;
 use std::fs;
 use std::path::Path;
 
@@ -341,7 +342,8 @@ fn a_project_that_is_not_trusted_changes_nothing_and_is_told_of_once() {
     let warning = &c.warnings[0];
     for part in [
         "not trusted",
-        "(it sets mcp_servers, openai_base_url, sandbox_mode)",
+        ".openinterpreter/config.toml (it sets mcp_servers, openai_base_url, sandbox_mode)",
+        "--trust",
         "trust_level = \"trusted\"",
     ] {
         assert!(warning.contains(part), "{warning}");
@@ -354,6 +356,53 @@ fn a_project_that_is_not_trusted_changes_nothing_and_is_told_of_once() {
     );
     let w = w.user(&said);
     assert_eq!(w.plain().sandbox_mode.value, Mode::WorkspaceWrite);
+}
+
+#[test]
+fn trust_is_for_what_was_there_then() {
+    let w = world()
+        .trusting("")
+        .project_file("", "sandbox_mode = \"read-only\"\n");
+    let c = w.plain();
+    assert_eq!(
+        (c.trust.standing, *c.sandbox_mode),
+        (Standing::Trusted, Mode::ReadOnly)
+    );
+    c.trust.pin(&w.home).unwrap();
+    assert_eq!(w.plain().trust.standing, Standing::Trusted);
+
+    let w = w.project_file("", "sandbox_mode = \"danger-full-access\"\n");
+    let c = w.plain();
+    assert_eq!(
+        (c.trust.standing, *c.sandbox_mode),
+        (Standing::Changed, Mode::WorkspaceWrite)
+    );
+    assert!(
+        c.warnings[0].contains("was changed since it was trusted"),
+        "{:?}",
+        c.warnings
+    );
+    // A pin of what does not count is none.
+    c.trust.pin(&w.home).unwrap();
+    assert_eq!(w.plain().trust.standing, Standing::Changed);
+
+    // The state that was trusted is trusted still, and one that brings more is not.
+    let w = w.project_file("", "sandbox_mode = \"read-only\"\n");
+    assert_eq!(w.plain().trust.standing, Standing::Trusted);
+    let w = w.project_file("sub", "max_steps = 3\n");
+    assert_eq!(
+        (w.plain().trust.standing, *w.plain().max_steps),
+        (Standing::Changed, None)
+    );
+}
+
+#[test]
+fn trust_in_a_project_that_brings_nothing_is_none_in_what_comes_later() {
+    let w = world().trusting("");
+    w.plain().trust.pin(&w.home).unwrap();
+    assert_eq!(w.plain().trust.standing, Standing::Trusted);
+    let w = w.project_file("", "max_steps = 3\n");
+    assert_eq!(w.plain().trust.standing, Standing::Changed);
 }
 
 #[test]

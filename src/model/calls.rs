@@ -7,6 +7,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// The longest id that every hosted API takes.
 const MAX_ID: usize = 64;
 
+/// The length of an id at Mistral.
+const NINE: usize = 9;
+
 /// Maps the ids of a transcript to `[A-Za-z0-9_-]{1,64}`, each used once in a request.
 ///
 /// The mapping of an id depends on earlier ids alone, so a longer transcript keeps the ids of a
@@ -16,6 +19,7 @@ pub(super) struct Ids {
     used: HashSet<String>,
     open: HashMap<String, VecDeque<String>>,
     keep_numbered: bool,
+    nine: bool,
 }
 
 impl Ids {
@@ -24,6 +28,14 @@ impl Ids {
     pub(super) fn for_chat() -> Self {
         Ids {
             keep_numbered: true,
+            ..Ids::default()
+        }
+    }
+
+    /// Ids of exactly nine letters and digits, as Mistral wants them.
+    pub(super) fn of_nine() -> Self {
+        Ids {
+            nine: true,
             ..Ids::default()
         }
     }
@@ -39,8 +51,12 @@ impl Ids {
         let mut mapped = wanted.clone();
         let mut n = 2;
         while !self.used.insert(mapped.clone()) {
-            let end = format!("_{n}");
-            mapped = format!("{}{end}", &wanted[..wanted.len().min(MAX_ID - end.len())]);
+            let (end, most) = match self.nine {
+                true => (n.to_string(), NINE),
+                false => (format!("_{n}"), MAX_ID),
+            };
+            let kept = wanted.len().min(most.saturating_sub(end.len()));
+            mapped = format!("{}{end}", &wanted[..kept]);
             n += 1;
         }
         self.open
@@ -60,11 +76,21 @@ impl Ids {
     }
 
     fn allowed(&self, id: &str) -> String {
+        if self.nine {
+            return nine(id);
+        }
         if self.keep_numbered && id.len() <= MAX_ID && is_numbered(id) {
             return id.to_owned();
         }
         allowed(id)
     }
+}
+
+/// The last nine letters and digits of `id`, with zeros before fewer.
+fn nine(id: &str) -> String {
+    let usable: Vec<char> = id.chars().filter(char::is_ascii_alphanumeric).collect();
+    let last: String = usable[usable.len().saturating_sub(NINE)..].iter().collect();
+    format!("{last:0>NINE$}")
 }
 
 /// True for `functions.NAME:NUMBER`.
@@ -213,6 +239,22 @@ mod tests {
         assert_eq!(ids.result("functions.read:0"), "functions.read:0");
         assert_eq!(ids.call("functions.read x:0"), "functions_read_x_0");
         assert_eq!(Ids::default().call("functions.read:0"), "functions_read_0");
+    }
+
+    #[test]
+    fn ids_of_nine_letters_are_unique_too() {
+        let mut ids = Ids::of_nine();
+        assert_eq!(ids.call("call_0199abcdef12"), "9abcdef12");
+        assert_eq!(ids.call("other-9abcdef12"), "9abcdef13");
+        assert_eq!(ids.call("x_1"), "0000000x1");
+        assert_eq!(ids.result("call_0199abcdef12"), "9abcdef12");
+        for _ in 0..30 {
+            let id = ids.call("x_1");
+            assert!(
+                id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()),
+                "{id}"
+            );
+        }
     }
 
     #[test]

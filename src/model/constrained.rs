@@ -12,12 +12,15 @@ pub const ANSWER: &str = "final_answer";
 /// What the model is told once, when its answers begin to be held in shape.
 pub const HOW: &str = "From now on answer with one JSON object: {\"name\": TOOL, \"arguments\": {…}}. When the task is done, use the name final_answer with {\"text\": \"…\"}.";
 
+/// The same for one reply.
+pub const HOW_ONCE: &str = "Answer with one JSON object: {\"name\": TOOL, \"arguments\": {…}} for the next step, or, when the task is done, {\"name\": \"final_answer\", \"arguments\": {\"text\": \"…\"}} with a sentence about what was done.";
+
 /// The schema of an answer: one of the tools with its own arguments, or with `may_end` the final
 /// answer. A small model takes the way out when it is offered one before its first step.
 pub fn schema(tools: &[ToolSpec], may_end: bool) -> Value {
     let answer = json!({
         "type": "object",
-        "properties": {"text": {"type": "string"}},
+        "properties": {"text": {"type": "string", "minLength": 1}},
         "required": ["text"],
     });
     let tools = tools

@@ -15,6 +15,13 @@ pub enum ModelError {
         /// The system's reason.
         why: String,
     },
+    /// The server's certificate, or something else of TLS, is wrong.
+    Tls {
+        /// The URL.
+        url: String,
+        /// What, why, and what to do.
+        why: String,
+    },
     /// The server answered with an error status, or with an error inside a stream.
     Status {
         /// The URL.
@@ -52,6 +59,11 @@ pub enum ModelError {
         /// The name that was asked for.
         model: String,
         /// The server's own words.
+        message: String,
+    },
+    /// The key grew old and no fresh one is to be had.
+    NoKey {
+        /// Why, and what to do.
         message: String,
     },
     /// The server refuses tools for this model.
@@ -107,11 +119,35 @@ impl ModelError {
         }
     }
 
+    /// True when a server that was asked to hold the answer in the shape of a JSON Schema refuses
+    /// just that. The status does not tell: llama.cpp answers 400 or 500, Ollama 200 with an error
+    /// in the stream.
+    pub fn is_about_schema(&self) -> bool {
+        const WORDS: &[&str] = &[
+            "grammar",
+            "schema",
+            "response_format",
+            "required for format",
+            "invalid format",
+        ];
+        let ModelError::Status {
+            status: 200 | 400 | 422 | 500 | 501,
+            message,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let lower = message.to_lowercase();
+        WORDS.iter().any(|word| lower.contains(word))
+    }
+
     /// The same error with the server's address and the model's name filled in, for errors made
     /// where neither is known: a decoder sees only the stream.
     pub fn locate(mut self, at: &str, asked: &str) -> Self {
         match &mut self {
             ModelError::Unreachable { url, .. }
+            | ModelError::Tls { url, .. }
             | ModelError::Status { url, .. }
             | ModelError::Broken { url, .. }
             | ModelError::Idle { url, .. }
@@ -145,6 +181,11 @@ pub(super) fn is_hopeless(message: &str) -> bool {
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ModelError::Tls { url, why } => write!(f, "no safe connection to {url}: {why}"),
+            ModelError::Unreachable { url, why } if !super::provider::is_local(url) => write!(
+                f,
+                "{url} is not reached ({why}); check the network, the proxy and base_url"
+            ),
             ModelError::Unreachable { url, why } => {
                 write!(
                     f,
@@ -191,6 +232,7 @@ impl fmt::Display for ModelError {
             ModelError::NoModel { model, message } => {
                 write!(f, "the server has no model `{model}`: {message}")
             }
+            ModelError::NoKey { message } => f.write_str(message),
             ModelError::NoTools { message } => {
                 write!(
                     f,
@@ -215,3 +257,49 @@ impl fmt::Display for ModelError {
 }
 
 impl std::error::Error for ModelError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words are those of llama.cpp, Ollama, vLLM and llama-cpp-python.
+    #[test]
+    fn a_refusal_of_a_schema_is_known_by_its_words() {
+        for (status, message, is) in [
+            (
+                400,
+                "Failed to initialize samplers: failed to parse grammar",
+                true,
+            ),
+            (
+                400,
+                "JSON schema conversion failed:\nUnrecognized schema",
+                true,
+            ),
+            (500, "Cannot use both json_schema and grammar", true),
+            (
+                200,
+                "failed to load model vocabulary required for format",
+                true,
+            ),
+            (
+                500,
+                "invalid format: expected \"json\" or a JSON schema",
+                true,
+            ),
+            (400, "response_format type must be one of \"text\"", true),
+            (400, "messages: unknown role", false),
+            (500, "CUDA error: out of memory", false),
+            (503, "the grammar service is not up", false),
+        ] {
+            let error = ModelError::Status {
+                url: String::new(),
+                status,
+                message: message.into(),
+                retry_after: None,
+            };
+            assert_eq!(error.is_about_schema(), is, "{status} {message}");
+        }
+        assert!(!ModelError::broken("the schema").is_about_schema());
+    }
+}

@@ -9,14 +9,20 @@ mod address;
 mod classify;
 mod connect;
 mod exchange;
+mod optional;
+mod page;
+mod proxy;
 mod retry;
 mod side;
 #[cfg(test)]
 mod tests;
+mod tls;
 
+pub(in crate::model) use classify::one_line;
 pub use classify::{classify, in_event, in_stream};
-pub use connect::proxy;
-pub use side::{get_json, post_json};
+pub use connect::{agent_for, proxy};
+pub use page::{Page, PageError, get_page};
+pub use side::{Answer, get_json, post_form, post_json};
 
 use super::provider::Provider;
 use super::sse::{Frame, Frames};
@@ -25,6 +31,7 @@ use crate::cancel::Cancel;
 use address::{address, shown};
 use exchange::{Exchange, Failure, Head, Message, Order};
 use retry::{Lost, Retries, Stage};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -64,7 +71,8 @@ pub fn stream(
     cancel: &Cancel,
     on: &mut dyn FnMut(Delta) -> Flow,
 ) -> Result<Reply, ModelError> {
-    let call = Call::new(provider, request);
+    let mut call = Call::new(provider, request)?;
+    let (mut renewed, mut dropped) = (false, 0);
     let mut listener = Listener::new(on);
     let mut retries = Retries::new(provider);
     loop {
@@ -72,6 +80,18 @@ pub fn stream(
             Ok(reply) => return Ok(reply),
             Err(lost) => lost,
         };
+        // A token may end before its time; a fresh one is tried once.
+        if matches!(lost.error, ModelError::Status { status: 401, .. }) && !renewed {
+            renewed = true;
+            if call.sign(provider, true)? {
+                continue;
+            }
+        }
+        // A field that the request can do without, refused by name.
+        if dropped < optional::MOST && call.drop_refused(&lost.error) {
+            dropped += 1;
+            continue;
+        }
         let Some(retry) = retries.next(&lost) else {
             return Err(lost.error);
         };
@@ -111,6 +131,9 @@ fn pause(wait: Duration, cancel: &Cancel, listener: &mut Listener) -> Result<Flo
 struct Call<'a> {
     request: &'a Request<'a>,
     wire: &'static dyn Wire,
+    /// Where it goes and to which model.
+    place: optional::Place,
+    body: Map<String, Value>,
     order: Order,
     /// The address without query and password, for errors.
     url: String,
@@ -118,7 +141,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(provider: &Provider, request: &'a Request<'a>) -> Self {
+    fn new(provider: &Provider, request: &'a Request<'a>) -> Result<Self, ModelError> {
         let wire = provider.wire.wire();
         let url = address(&provider.base_url, wire.path(), &provider.query);
         let accept = match wire.framing() {
@@ -132,19 +155,59 @@ impl<'a> Call<'a> {
                 headers.push(((*name).to_owned(), (*value).to_owned()));
             }
         }
-        Call {
+        let place = (provider.base_url.clone(), request.model.to_owned());
+        let mut body = match wire.body(request) {
+            Value::Object(body) => body,
+            _ => Map::new(),
+        };
+        optional::strip(&place, &mut body);
+        let mut call = Call {
             request,
             wire,
+            place,
             url: shown(&url),
             order: Order {
                 url,
                 headers,
-                body: Some(Arc::from(wire.body(request).to_string().into_bytes())),
+                body: None,
                 local: provider.local.is_some(),
+                ca_file: provider.ca_file.clone(),
                 limit: None,
+                far: false,
             },
             idle: provider.idle_limit,
+            body,
+        };
+        call.write();
+        call.sign(provider, false)?;
+        Ok(call)
+    }
+
+    /// Writes the body out.
+    fn write(&mut self) {
+        let text = Value::Object(self.body.clone()).to_string();
+        self.order.body = Some(Arc::from(text.into_bytes()));
+    }
+
+    /// Takes away the optional field that the server has refused. False when it is not about one.
+    fn drop_refused(&mut self, error: &ModelError) -> bool {
+        let dropped = optional::drop_refused(&self.place, error, &mut self.body).is_some();
+        if dropped {
+            self.write();
         }
+        dropped
+    }
+
+    /// Puts the key in force into the headers, a fresh one when the last one was `refused`. False
+    /// when the key is one that never changes.
+    fn sign(&mut self, provider: &Provider, refused: bool) -> Result<bool, ModelError> {
+        let Some(renewal) = &provider.renewal else {
+            return Ok(false);
+        };
+        renewal
+            .apply(&mut self.order.headers, refused)
+            .map_err(|message| ModelError::NoKey { message })?;
+        Ok(true)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -179,22 +242,38 @@ impl<'a> Call<'a> {
         if cancel.is_cancelled() {
             return Err(ModelError::Interrupted);
         }
-        let exchange =
-            Exchange::start(self.order.clone()).map_err(|e| unreachable(e.to_string()))?;
         let mut decoder = self.decoder();
-        let head = match self.hear(&exchange, cancel, listener)? {
-            None => return Ok(decoder.cut()),
-            Some(Message::Head(head)) => head,
-            Some(Message::Failed(failure)) => return Err(not_reached(failure, stage)),
-            Some(Message::Bytes(_) | Message::End) => {
-                return Err(ModelError::broken("an answer without a head"));
+        let mut order = self.order.clone();
+        let mut followed = 0;
+        let (exchange, head) = loop {
+            let exchange = Exchange::start(order.clone()).map_err(unreachable)?;
+            let head = match self.hear(&exchange, cancel, listener)? {
+                None => return Ok(decoder.cut()),
+                Some(Message::Head(head)) => head,
+                Some(Message::Failed(failure)) => return Err(not_reached(failure, stage)),
+                Some(Message::Bytes(_) | Message::End) => {
+                    return Err(ModelError::broken("an answer without a head"));
+                }
+            };
+            match redirect(&order.url, &head, true)? {
+                None => break (exchange, head),
+                Some(_) if followed == REDIRECTS => {
+                    return Err(ModelError::broken("it redirects in a circle"));
+                }
+                Some(url) => (order.url, followed) = (url, followed + 1),
             }
         };
-        if let Some(error) = redirect(&self.url, &head) {
-            return Err(error);
+        if let Some(how) = &head.packed {
+            *stage = Stage::Never;
+            return Err(packed(how));
         }
         if !(200..300).contains(&head.status) {
             let until = Instant::now() + ERROR_LIMIT;
+            match head.should_retry {
+                Some(true) => *stage = Stage::Urged,
+                Some(false) => *stage = Stage::Never,
+                None => {}
+            }
             let body = side::drain(&exchange, cancel, MAX_ERROR, until)?.bytes;
             return Err(side::refusal(&self.url, &head, &body, self.request.model));
         }
@@ -346,6 +425,14 @@ impl<'a> Listener<'a> {
     }
 }
 
+/// An answer that is packed although we said that we take none.
+fn packed(how: &str) -> ModelError {
+    ModelError::broken(format!(
+        "it is packed with {} although nothing packed was asked for; switch compression off in the server, or in the proxy before it",
+        classify::one_line(how)
+    ))
+}
+
 fn unreachable(why: String) -> ModelError {
     ModelError::Unreachable {
         url: String::new(),
@@ -357,27 +444,46 @@ fn unreachable(why: String) -> ModelError {
 fn not_reached(failure: Failure, stage: &mut Stage) -> ModelError {
     *stage = match failure {
         Failure::Refused(_) => Stage::Refused,
-        Failure::Never(_) => Stage::Never,
+        Failure::Never(_) | Failure::Tls(_) => Stage::Never,
         Failure::Connect(_) | Failure::Broke(_) => Stage::Asked,
     };
     match failure {
         Failure::Broke(why) => ModelError::broken(why),
+        Failure::Tls(why) => ModelError::Tls {
+            url: String::new(),
+            why,
+        },
         other => unreachable(other.why()),
     }
 }
 
-/// A redirect is not followed: it would carry the key and the prompt to a host that nobody named.
-fn redirect(url: &str, head: &Head) -> Option<ModelError> {
+/// The most redirects that one request follows.
+const REDIRECTS: u32 = 3;
+
+/// Where a redirect leads, if the answer is one. It is followed only within the same scheme, host
+/// and port, and only as it was sent: elsewhere it would carry the key and the prompt to a host that
+/// nobody named.
+///
+/// # Errors
+/// A redirect to anywhere else, as a sentence that names it.
+fn redirect(url: &str, head: &Head, has_body: bool) -> Result<Option<String>, ModelError> {
     if !(300..400).contains(&head.status) {
-        return None;
+        return Ok(None);
     }
-    let to = shown(head.location.as_deref().unwrap_or("another address"));
-    Some(ModelError::Status {
-        url: url.to_owned(),
+    let location = head.location.as_deref().unwrap_or("another address");
+    let keeps = match has_body {
+        true => matches!(head.status, 307 | 308),
+        false => matches!(head.status, 301 | 302 | 307 | 308),
+    };
+    if let Some(next) = address::within_origin(url, location).filter(|_| keeps) {
+        return Ok(Some(next));
+    }
+    Err(ModelError::Status {
+        url: shown(url),
         status: head.status,
         message: format!(
             "it redirects to {}; set base_url to the address that is meant",
-            classify::one_line(&to)
+            classify::one_line(&shown(location))
         ),
         retry_after: None,
     })

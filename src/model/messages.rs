@@ -6,6 +6,7 @@
 mod decode;
 #[cfg(test)]
 mod tests;
+mod thinking;
 
 use super::calls::{self, Ids};
 use super::{
@@ -55,12 +56,13 @@ impl Wire for Messages {
         put("messages", messages(request).into());
         put("stream", true.into());
         let mut output = serde_json::Map::new();
-        match request.reasoning_effort {
-            Some("none") => put("thinking", json!({"type": "disabled"})),
-            Some("minimal") => drop(output.insert("effort".to_owned(), "low".into())),
-            Some(effort) => drop(output.insert("effort".to_owned(), effort.into())),
-            None => {}
+        let (asked, most) = (request.reasoning_effort, request.max_output_tokens);
+        if let Some(level) = thinking::put(request.model, asked, most, request.local, &mut body) {
+            output.insert("effort".to_owned(), level.into());
         }
+        let mut put = |key: &str, value: Value| {
+            body.insert(key.to_owned(), value);
+        };
         if let Some(schema) = request.schema {
             output.insert(
                 "format".to_owned(),

@@ -2,144 +2,91 @@
 
 mod address;
 mod auth;
+mod error;
+mod local;
 #[cfg(test)]
 mod tests;
 
 use super::WireApi;
-use crate::config::{Config, ProviderEntry, Setting};
+use super::catalog::{Catalog, Hosted};
+use crate::config::{Config, ProviderEntry};
+use crate::store::auth::AuthFile;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(in crate::model) use address::normalise;
 pub use address::{
-    host, is_local, is_loopback, needs_look_up, ollama_host, port, server_root, with_query,
+    host, is_local, is_loopback, is_near, join, needs_look_up, ollama_host, origin, port,
+    server_root, with_query,
 };
+pub(in crate::model) use address::{normalise, percent_encoded};
+pub use auth::Renewal;
 pub(in crate::model) use auth::output;
+pub use error::ProviderError;
+pub use local::{BUILTIN, Builtin, LocalServer};
 
-/// The kinds of local server that are built in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LocalServer {
-    /// Ollama.
-    Ollama,
-    /// LM Studio.
-    LmStudio,
-    /// llama.cpp's `llama-server`.
-    LlamaServer,
-    /// vLLM.
-    Vllm,
+/// What is known of a provider without the config.
+#[derive(Debug, Clone)]
+enum Known {
+    Local(&'static Builtin),
+    Hosted(Hosted),
 }
 
-impl LocalServer {
-    /// All kinds, in the order in which they are looked for.
-    pub const ALL: [LocalServer; 4] = [
-        LocalServer::Ollama,
-        LocalServer::LmStudio,
-        LocalServer::LlamaServer,
-        LocalServer::Vllm,
-    ];
+impl Known {
+    /// Local servers come first: for them the table of hosted ones is never read.
+    fn of(id: &str, home: Option<&Path>) -> Option<Known> {
+        let local = BUILTIN.iter().find(|b| b.id == id).map(Known::Local);
+        local.or_else(|| Catalog::of(home).provider(id).map(Known::Hosted))
+    }
 
-    /// The id of its built-in provider.
-    pub fn id(self) -> &'static str {
+    fn name(&self) -> &str {
         match self {
-            LocalServer::Ollama => "ollama",
-            LocalServer::LmStudio => "lmstudio",
-            LocalServer::LlamaServer => "llamacpp",
-            LocalServer::Vllm => "vllm",
+            Known::Local(b) => b.name,
+            Known::Hosted(h) => &h.name,
         }
     }
 
-    /// Its name for people.
-    pub fn name(self) -> &'static str {
+    fn wire(&self) -> WireApi {
         match self {
-            LocalServer::Ollama => "Ollama",
-            LocalServer::LmStudio => "LM Studio",
-            LocalServer::LlamaServer => "llama-server",
-            LocalServer::Vllm => "vLLM",
+            Known::Local(b) => b.wire,
+            Known::Hosted(h) => h.wire,
         }
     }
-}
 
-/// A provider that needs no entry in the config.
-#[derive(Debug)]
-pub struct Builtin {
-    /// Its id.
-    pub id: &'static str,
-    /// Its name for people.
-    pub name: &'static str,
-    /// Where it is, unless the config or `OLLAMA_HOST` says otherwise.
-    pub base_url: &'static str,
-    /// The wire that suits it best.
-    pub wire: WireApi,
-    /// The kind of local server, if it is one.
-    pub local: Option<LocalServer>,
+    fn local(&self) -> Option<LocalServer> {
+        match self {
+            Known::Local(b) => Some(b.local),
+            Known::Hosted(_) => None,
+        }
+    }
+
+    fn address(&self, wire: WireApi) -> &str {
+        match self {
+            Known::Local(b) => b.base_url,
+            Known::Hosted(h) => h.address(wire).unwrap_or(&h.base_url),
+        }
+    }
+
     /// Variables that may hold its key, in order; none: it needs no key.
-    pub env_keys: &'static [&'static str],
-    /// Where to get a key.
-    pub key_help: &'static str,
-}
+    fn env_keys(&self) -> &[String] {
+        match self {
+            Known::Local(_) => &[],
+            Known::Hosted(h) => &h.env_keys,
+        }
+    }
 
-/// Every built-in provider.
-pub const BUILTIN: [Builtin; 6] = [
-    Builtin {
-        id: "ollama",
-        name: "Ollama",
-        base_url: "http://127.0.0.1:11434",
-        wire: WireApi::Ollama,
-        local: Some(LocalServer::Ollama),
-        env_keys: &[],
-        key_help: "",
-    },
-    Builtin {
-        id: "lmstudio",
-        name: "LM Studio",
-        base_url: "http://127.0.0.1:1234/v1",
-        wire: WireApi::Chat,
-        local: Some(LocalServer::LmStudio),
-        env_keys: &[],
-        key_help: "",
-    },
-    Builtin {
-        id: "llamacpp",
-        name: "llama.cpp",
-        base_url: "http://127.0.0.1:8080/v1",
-        wire: WireApi::Chat,
-        local: Some(LocalServer::LlamaServer),
-        env_keys: &[],
-        key_help: "",
-    },
-    Builtin {
-        id: "vllm",
-        name: "vLLM",
-        base_url: "http://127.0.0.1:8000/v1",
-        wire: WireApi::Chat,
-        local: Some(LocalServer::Vllm),
-        env_keys: &[],
-        key_help: "",
-    },
-    Builtin {
-        id: "openai",
-        name: "OpenAI",
-        base_url: "https://api.openai.com/v1",
-        wire: WireApi::Responses,
-        local: None,
-        env_keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
-        key_help: "keys are made at https://platform.openai.com/api-keys",
-    },
-    Builtin {
-        id: "anthropic",
-        name: "Anthropic",
-        base_url: "https://api.anthropic.com/v1",
-        wire: WireApi::Messages,
-        local: None,
-        env_keys: &["ANTHROPIC_API_KEY"],
-        key_help: "keys are made at https://console.anthropic.com/settings/keys",
-    },
-];
+    /// Where to get a key.
+    fn help(&self) -> String {
+        match self {
+            Known::Hosted(h) if !h.help.is_empty() => format!("keys: {}", h.help),
+            _ => String::new(),
+        }
+    }
+}
 
 /// A provider, resolved: every value in force, the key included.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Provider {
     /// The id in the config.
     pub id: String,
@@ -153,6 +100,10 @@ pub struct Provider {
     pub local: Option<LocalServer>,
     /// Headers of every request, the key included.
     pub headers: Vec<(String, String)>,
+    /// How the key among the headers is had again when it grows old.
+    pub renewal: Option<Renewal>,
+    /// Certificates of authorities to trust, in PEM, in place of the usual ones.
+    pub ca_file: Option<PathBuf>,
     /// Added to every URL.
     pub query: Vec<(String, String)>,
     /// Tries of a request that fails before it begins to answer.
@@ -199,106 +150,6 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// Why a provider cannot be used, as a sentence with the next step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProviderError {
-    /// No provider has this id.
-    Unknown {
-        /// As asked for.
-        id: String,
-        /// Every id there is.
-        known: Vec<String>,
-    },
-    /// The config entry has no `base_url`.
-    NoBaseUrl {
-        /// The provider.
-        id: String,
-    },
-    /// The address is not one.
-    BadUrl {
-        /// The provider.
-        id: String,
-        /// As written.
-        url: String,
-    },
-    /// No wire has this name.
-    BadWire {
-        /// The provider.
-        id: String,
-        /// As written.
-        wire: String,
-    },
-    /// The variable with the key is not set.
-    MissingKey {
-        /// The provider.
-        id: String,
-        /// The variable to set.
-        variable: String,
-        /// Where to get a key.
-        help: String,
-    },
-    /// A header, or a key that goes into one, holds characters that HTTP does not allow.
-    BadHeader {
-        /// The provider.
-        id: String,
-        /// The header; its value is not shown, since it may be a key.
-        header: String,
-    },
-    /// The command that prints the key failed.
-    Auth {
-        /// The provider.
-        id: String,
-        /// Why.
-        why: String,
-    },
-}
-
-impl fmt::Display for ProviderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProviderError::Unknown { id, known } => write!(
-                f,
-                "no model provider is called `{id}`; use one of {}, or add [model_providers.{id}] with its base_url to config.toml",
-                known.join(", ")
-            ),
-            ProviderError::NoBaseUrl { id } => write!(
-                f,
-                "[model_providers.{id}] has no base_url; add one, for example base_url = \"http://127.0.0.1:8080/v1\""
-            ),
-            ProviderError::BadUrl { id, url } => write!(
-                f,
-                "the address `{url}` of provider {id} is not a URL; write it as http://HOST:PORT/v1 or https://HOST/v1"
-            ),
-            ProviderError::BadWire { id, wire } => write!(
-                f,
-                "provider {id} has wire_api = \"{wire}\", which does not exist; use {}",
-                WireApi::ALL.map(|(_, name)| name).join(", ")
-            ),
-            ProviderError::MissingKey { id, variable, help } => {
-                write!(
-                    f,
-                    "provider {id} needs a key and {variable} is not set; set that variable"
-                )?;
-                if help.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, " ({help})")
-                }
-            }
-            ProviderError::BadHeader { id, header } => write!(
-                f,
-                "the header {header} of provider {id} holds characters that HTTP does not allow; check the key or http_headers for line ends and non-ASCII characters"
-            ),
-            ProviderError::Auth { id, why } => write!(
-                f,
-                "the auth command of provider {id} gave no key: {why}; run it by hand to see why"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ProviderError {}
-
 /// The provider of that id with everything that the config and the environment say about it.
 /// `chat_completions` forces the `chat` wire. An auth command is run here, within its time limit.
 ///
@@ -310,76 +161,38 @@ pub fn resolve(
     env: &dyn Fn(&str) -> Option<String>,
     chat_completions: bool,
 ) -> Result<Provider, ProviderError> {
-    let openai = config.openai_base_url.value.as_deref();
-    from_entries(id, &config.model_providers, openai, env, chat_completions)
+    resolve_on(id, config, env, chat_completions.then_some(WireApi::Chat))
 }
 
-/// The address of the provider of that id and nothing else: no key is needed, no command runs.
+/// The same on this wire, whatever the config and the tables say; `None`: as they say.
 ///
 /// # Errors
-/// When the id is unknown, or its address is missing or none.
-pub fn address_of(
+/// The same.
+pub fn resolve_on(
     id: &str,
     config: &Config,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<String, ProviderError> {
-    let openai = config.openai_base_url.value.as_deref();
-    let (builtin, entry) = entry(id, &config.model_providers)?;
-    let address = base_address(id, &entry, builtin, openai, env)?;
-    match port(&address) {
-        Some(_) => Ok(address),
-        None => Err(ProviderError::BadUrl {
-            id: id.into(),
-            url: address::without_user(&address),
-        }),
-    }
-}
-
-/// The built-in provider of that id and its entry in the config; one of them is there.
-fn entry(
-    id: &str,
-    entries: &BTreeMap<String, Setting<ProviderEntry>>,
-) -> Result<(Option<&'static Builtin>, ProviderEntry), ProviderError> {
-    let builtin = BUILTIN.iter().find(|b| b.id == id);
-    match entries.get(id) {
-        Some(setting) => Ok((builtin, setting.value.clone())),
-        None if builtin.is_some() => Ok((builtin, ProviderEntry::default())),
-        None => {
-            let known = BUILTIN.iter().map(|b| b.id.to_string());
-            let own = entries
-                .keys()
-                .filter(|k| BUILTIN.iter().all(|b| b.id != *k));
-            Err(ProviderError::Unknown {
-                id: id.into(),
-                known: known.chain(own.cloned()).collect(),
-            })
-        }
-    }
-}
-
-fn from_entries(
-    id: &str,
-    entries: &BTreeMap<String, Setting<ProviderEntry>>,
-    openai_base_url: Option<&str>,
-    env: &dyn Fn(&str) -> Option<String>,
-    chat_completions: bool,
+    forced: Option<WireApi>,
 ) -> Result<Provider, ProviderError> {
-    let (builtin, entry) = entry(id, entries)?;
-    let wire = match &entry.wire_api {
-        _ if chat_completions => WireApi::Chat,
-        Some(name) => WireApi::from_name(name).ok_or_else(|| ProviderError::BadWire {
-            id: id.into(),
-            wire: name.clone(),
-        })?,
-        None => builtin.map_or(WireApi::Chat, |b| b.wire),
-    };
-    let local = builtin.and_then(|b| b.local);
-    let address = base_address(id, &entry, builtin, openai_base_url, env)?;
+    let (known, entry) = entry(id, config)?;
+    let known = known.as_ref();
+    let wire = wire(id, &entry, known, forced)?;
+    let local = known.and_then(Known::local);
+    let address = base_address(id, &entry, known, wire, config, env)?;
     let base_url = normalise(&address, wire, local).ok_or_else(|| ProviderError::BadUrl {
         id: id.into(),
         url: address::without_user(&address),
     })?;
-    let headers = auth::headers(id, &entry, builtin, &base_url, wire, env)?;
+    let sign = auth::Signing {
+        id,
+        entry: &entry,
+        known,
+        base_url: &base_url,
+        wire,
+        home: config.home.as_deref(),
+        env,
+    };
+    let (headers, renewal) = sign.headers()?;
     let own_network = local.is_some() || is_local(&base_url);
     let idle_limit = match entry.stream_idle_timeout_ms {
         // Zero would end every stream at once; it is read as "no limit".
@@ -392,11 +205,13 @@ fn from_entries(
         id: id.into(),
         name: entry
             .name
-            .unwrap_or_else(|| builtin.map_or(id, |b| b.name).to_string()),
+            .unwrap_or_else(|| known.map_or(id, Known::name).to_string()),
         base_url,
         wire,
         local,
         headers,
+        renewal,
+        ca_file: entry.ca_file,
         query: entry.query_params.into_iter().collect(),
         request_retries: entry.request_max_retries.unwrap_or(4).min(100),
         stream_retries: entry.stream_max_retries.unwrap_or(5).min(100),
@@ -405,23 +220,139 @@ fn from_entries(
     })
 }
 
+/// The address of the provider of that id and nothing else: no key is needed, no command runs.
+///
+/// # Errors
+/// When the id is unknown, or its address is missing or none.
+pub fn address_of(
+    id: &str,
+    config: &Config,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, ProviderError> {
+    let (known, entry) = entry(id, config)?;
+    let wire = wire(id, &entry, known.as_ref(), None)?;
+    let address = base_address(id, &entry, known.as_ref(), wire, config, env)?;
+    match port(&address) {
+        Some(_) => Ok(address),
+        None => Err(ProviderError::BadUrl {
+            id: id.into(),
+            url: address::without_user(&address),
+        }),
+    }
+}
+
+/// True when there is such a provider, in the config or the tables.
+pub fn exists(id: &str, config: &Config) -> bool {
+    entry(id, config).is_ok()
+}
+
+/// The variables that may hold the key of a provider, in order.
+pub fn key_variables(id: &str, config: &Config) -> Vec<String> {
+    let Ok((known, entry)) = entry(id, config) else {
+        return Vec::new();
+    };
+    match entry.env_key.filter(|v| !v.is_empty()) {
+        Some(variable) => vec![variable],
+        None if entry.experimental_bearer_token.is_some() => Vec::new(),
+        None => known.map_or_else(Vec::new, |k| k.env_keys().to_vec()),
+    }
+}
+
+/// The hosted providers of the tables that there is a key for: in a variable, or kept by
+/// `interpreter login`.
+pub fn with_key(config: &Config, env: &dyn Fn(&str) -> Option<String>) -> Vec<Hosted> {
+    let home = config.home.as_deref();
+    let stored = home.map(|h| AuthFile::of(h).all().unwrap_or_default());
+    let stored = stored.unwrap_or_default();
+    let is_set = |name: &String| env(name).is_some_and(|v| !v.trim().is_empty());
+    let all = Catalog::of(home).providers();
+    all.into_iter()
+        .filter(|h| stored.contains_key(&h.id) || h.env_keys.iter().any(is_set))
+        .collect()
+}
+
+/// What is known of the provider of that id, and its entry in the config; one of them is there.
+fn entry(id: &str, config: &Config) -> Result<(Option<Known>, ProviderEntry), ProviderError> {
+    let entries = &config.model_providers;
+    let known = Known::of(id, config.home.as_deref());
+    match entries.get(id) {
+        Some(setting) => Ok((known, setting.value.clone())),
+        None if known.is_some() => Ok((known, ProviderEntry::default())),
+        None => {
+            let hosted = Catalog::of(config.home.as_deref()).providers();
+            let local = BUILTIN.iter().map(|b| b.id.to_string());
+            let own = entries.keys().cloned();
+            let hosted = hosted.into_iter().map(|h| h.id);
+            Err(ProviderError::Unknown {
+                id: id.into(),
+                known: local.chain(own).chain(hosted).collect(),
+            })
+        }
+    }
+}
+
+/// The wire in force: the forced one, that of the config, or that of the tables.
+fn wire(
+    id: &str,
+    entry: &ProviderEntry,
+    known: Option<&Known>,
+    forced: Option<WireApi>,
+) -> Result<WireApi, ProviderError> {
+    match &entry.wire_api {
+        _ if forced.is_some() => Ok(forced.unwrap_or_default()),
+        Some(name) => WireApi::from_name(name).ok_or_else(|| ProviderError::BadWire {
+            id: id.into(),
+            wire: name.clone(),
+        }),
+        None => Ok(known.map_or(WireApi::Chat, Known::wire)),
+    }
+}
+
 /// The address before it is normalised: the entry's, else `openai_base_url` or `OLLAMA_HOST`, else
-/// the built-in one.
+/// the known one of that wire with the variables in it filled in.
 fn base_address(
     id: &str,
     entry: &ProviderEntry,
-    builtin: Option<&Builtin>,
-    openai_base_url: Option<&str>,
+    known: Option<&Known>,
+    wire: WireApi,
+    config: &Config,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, ProviderError> {
     if let Some(url) = entry.base_url.as_deref().filter(|u| !u.trim().is_empty()) {
         return Ok(url.to_string());
     }
-    let builtin = builtin.ok_or_else(|| ProviderError::NoBaseUrl { id: id.into() })?;
-    let moved = match builtin.id {
-        "openai" => openai_base_url.map(str::to_string),
+    let known = known.ok_or_else(|| ProviderError::NoBaseUrl { id: id.into() })?;
+    let moved = match id {
+        "openai" => config.openai_base_url.value.clone(),
         "ollama" => env("OLLAMA_HOST").map(|host| ollama_host(&host)),
         _ => None,
     };
-    Ok(moved.unwrap_or_else(|| builtin.base_url.to_string()))
+    match moved {
+        Some(url) => Ok(url),
+        None => filled_in(id, known.address(wire), env),
+    }
+}
+
+/// The address with the values of the variables that stand in it as `${NAME}`.
+fn filled_in(
+    id: &str,
+    address: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, ProviderError> {
+    let mut out = String::new();
+    let mut rest = address;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        let value = env(name).map(|v| v.trim().to_owned());
+        let value = value.filter(|v| !v.is_empty());
+        out.push_str(before);
+        out.push_str(&value.ok_or_else(|| ProviderError::MissingPart {
+            id: id.into(),
+            variable: name.into(),
+            address: address.into(),
+        })?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
 }

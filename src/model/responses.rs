@@ -9,6 +9,7 @@ mod slot;
 mod tests;
 
 use super::calls::{self, Ids};
+use super::vendor::{Effort, nearest};
 use super::{
     Assistant, CallKind, Decoder, Framing, Item, Part, Reasoning, Request, ToolInput, ToolResult,
     ToolSpec, Wire, WireApi, join_text,
@@ -40,13 +41,19 @@ impl Wire for Responses {
             let tools = request.tools.iter().map(|t| tool(t, request.local));
             put("tools", tools.collect());
             put("tool_choice", "auto".into());
-            put("parallel_tool_calls", true.into());
+            put("parallel_tool_calls", (!request.one_call).into());
         }
         put("input", input(request).into());
         put("max_output_tokens", request.max_output_tokens.into());
         put("store", false.into());
         put("stream", true.into());
         if let Some(effort) = request.reasoning_effort {
+            let effort = match request.vendor.effort {
+                Effort::Level(levels) | Effort::Switch(levels) if effort != "none" => {
+                    nearest(effort, levels)
+                }
+                _ => effort,
+            };
             put("reasoning", json!({"effort": effort}));
         }
         if let Some(schema) = request.schema {
@@ -179,7 +186,13 @@ fn assistant(reply: &Assistant, local: bool, ids: &mut Ids, out: &mut Vec<Value>
     }
     if !reply.text.is_empty() {
         let content = [json!({"type": "output_text", "text": reply.text})];
-        out.push(json!({"type": "message", "role": "assistant", "content": content}));
+        let mut message = json!({"type": "message", "role": "assistant", "content": content});
+        if let (Some(phase), Some(fields), false) =
+            (phase(&reply.reasoning), message.as_object_mut(), local)
+        {
+            fields.insert("phase".to_owned(), phase.clone());
+        }
+        out.push(message);
     }
     for call in &reply.calls {
         let call_id = ids.call(&call.id);
@@ -199,6 +212,12 @@ fn assistant(reply: &Assistant, local: bool, ids: &mut Ids, out: &mut Vec<Value>
             })
         });
     }
+}
+
+/// Whether a message was a comment or the answer, as the provider said it: newer models go by it.
+fn phase(reasoning: &[Reasoning]) -> Option<&Value> {
+    let ours = reasoning.iter().filter(|r| r.wire == WireApi::Responses);
+    ours.filter_map(|r| r.opaque.as_ref()?.get("phase")).next()
 }
 
 /// The provider's own item as it came, without its id. Thinking that has no encrypted form is of

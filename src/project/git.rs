@@ -7,6 +7,8 @@ pub mod index;
 pub mod objects;
 mod process;
 
+pub use changes::HARMLESS;
+
 use super::read_text;
 use std::path::{Path, PathBuf};
 

@@ -73,6 +73,73 @@ pub fn load(
     (found, warnings)
 }
 
+/// The names by which a folder's instructions are found; none when they are turned off.
+pub fn names(fallback_names: &[String], max_bytes: u64) -> Vec<String> {
+    let ours = NAMES.iter().map(|name| (*name).to_owned());
+    match max_bytes {
+        0 => Vec::new(),
+        _ => ours.chain(fallback_names.iter().cloned()).collect(),
+    }
+}
+
+/// The most words of a command that are looked at.
+const MOST_WORDS: usize = 100;
+
+/// The instruction files of the folders below `cwd` that hold `file`, from above, but for those in
+/// `known`; each cut to `max_bytes`.
+pub fn below(
+    cwd: &Path,
+    file: &Path,
+    names: &[String],
+    known: &[PathBuf],
+    max_bytes: u64,
+) -> Vec<Document> {
+    let Some(inner) = file.parent().and_then(|p| p.strip_prefix(cwd).ok()) else {
+        return Vec::new();
+    };
+    let mut folder = cwd.to_owned();
+    let mut found = Vec::new();
+    for part in inner {
+        folder.push(part);
+        let Some(path) = names.iter().map(|n| folder.join(n)).find(|p| exists(p)) else {
+            continue;
+        };
+        if path == file || known.contains(&path) {
+            continue;
+        }
+        found.extend(
+            read(&path, max_bytes, &mut Vec::new()).map(|read| Document {
+                shown: shown(&path, cwd),
+                path,
+                text: read.text,
+            }),
+        );
+    }
+    found
+}
+
+/// Files below `cwd` that a command which ran in `dir` names: of each folder that it names, a file in
+/// it that need not be there.
+pub fn named(command: &str, dir: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let Ok(root) = cwd.canonicalize() else {
+        return Vec::new();
+    };
+    let ends = |c: char| c.is_whitespace() || "|&;<>()'\"`".contains(c);
+    command
+        .split(ends)
+        .filter(|word| !word.is_empty() && !word.starts_with('-'))
+        .take(MOST_WORDS)
+        .filter_map(|word| dir.join(word).canonicalize().ok())
+        .filter_map(|path| {
+            let inner = cwd.join(path.strip_prefix(&root).ok()?);
+            Some(match path.is_dir() {
+                true => inner.join("*"),
+                false => inner,
+            })
+        })
+        .collect()
+}
+
 /// The first file in the home folder that is not empty, trimmed.
 fn global(home: &Path, cwd: &Path, most: u64, warnings: &mut Vec<String>) -> Option<Document> {
     NAMES
@@ -186,6 +253,36 @@ fn shown(path: &Path, cwd: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_instructions_of_folders_below() {
+        let place = Place::new(&[
+            ("repo/AGENTS.md", "root"),
+            ("repo/a/AGENTS.md", "of a"),
+            ("repo/a/b/NOTES.md", "of b, and longer"),
+            ("repo/a/b/x.py", ""),
+        ]);
+        let repo = place.dir.path().join("repo");
+        let texts = |file: &str, known: &[PathBuf], max| {
+            let names = names(&["NOTES.md".into()], 1);
+            let found = below(&repo, &repo.join(file), &names, known, max);
+            found.into_iter().map(|d| d.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("a/b/x.py", &[], 99), ["of a", "of b, and longer"]);
+        assert_eq!(texts("a/b/x.py", &[repo.join("a/AGENTS.md")], 99).len(), 1);
+        assert!(texts("a/b/x.py", &[], 5)[1].contains("[cut: 5 of 16 bytes"));
+        // What is read itself, what is not below, and what has none.
+        assert!(texts("a/AGENTS.md", &[], 99).is_empty());
+        assert!(texts("../x.py", &[], 99).is_empty() && texts("x.py", &[], 99).is_empty());
+        assert!(names(&["NOTES.md".into()], 0).is_empty());
+        // What a command names: files and folders below, and nothing else.
+        let command = "cat -n 'a/b/x.py' ../repo/a | grep a/none /etc";
+        assert_eq!(
+            named(command, &repo, &repo),
+            [repo.join("a/b/x.py"), repo.join("a/*")]
+        );
+        assert_eq!(named("ls .", &repo.join("a"), &repo), [repo.join("a/*")]);
+    }
 
     struct Place {
         dir: tempfile::TempDir,

@@ -4,7 +4,9 @@
 
 pub mod compare;
 pub mod git;
+pub mod hooks;
 pub mod instructions;
+pub mod skills;
 pub mod tree;
 pub mod undo;
 

@@ -9,6 +9,8 @@ mod beneath;
 #[cfg(windows)]
 #[path = "gate/plain.rs"]
 mod beneath;
+#[cfg(any(windows, test))]
+mod names;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -93,7 +95,7 @@ impl Gate {
             .map_err(|e| refuse(cannot_reach(&e)))?;
         if self.scope.is_hidden(&real) {
             return Err(refuse(
-                "it is in this program's own home, which tools may not read".to_owned(),
+                "it is in this program's own home or in a folder of deny_read, which tools may not read".to_owned(),
             ));
         }
         if is_process_secret(&real) {
@@ -123,7 +125,7 @@ impl Gate {
         }
         if self.scope.hidden.iter().any(|h| is_within(&real, h)) {
             return Err(refuse(
-                "it is in this program's own home, which tools may not write".to_owned(),
+                "it is in this program's own home or in a folder of deny_read, which tools may not write".to_owned(),
             ));
         }
         if *lift == Lift::Everything {
@@ -147,6 +149,7 @@ impl Gate {
         let shut = sealed
             .paths
             .iter()
+            .chain(&sealed.absent)
             .cloned()
             .chain(targets)
             .filter(|s| is_within(real, s))
@@ -211,6 +214,19 @@ impl Gate {
         beneath::replace(path, |file| file.write_all(bytes))
     }
 
+    /// Gives a file the mode of another one. Both paths are ones that the gate gave.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn copy_mode(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mode = beneath::open(from)?.metadata()?;
+        let file = beneath::open(to)?;
+        if mode.is_file() && file.metadata()?.is_file() {
+            file.set_permissions(mode.permissions())?;
+        }
+        Ok(())
+    }
+
     /// Removes a file, or a link itself. The path is one that [`Gate::writable`] gave.
     ///
     /// # Errors
@@ -225,7 +241,12 @@ impl Gate {
                 "it is not a path: it is empty or holds a NUL character".to_owned(),
             ));
         }
-        Ok(self.absolute(path))
+        let absolute = self.absolute(path);
+        #[cfg(windows)]
+        if let Some(why) = names::odd_path(&absolute, &self.scope.roots) {
+            return Err(refusal(path)(format!("it cannot be judged: {why}")));
+        }
+        Ok(absolute)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::plan::{Plan, Tier};
 use super::process::{self, Run, Running, report};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -217,6 +218,7 @@ const BASE: &str = r#"(version 1)
 (allow signal (target same-sandbox))
 (allow file-read*)
 (allow sysctl-read)
+(allow user-preference-read)
 (allow pseudo-tty)
 (allow file-read* file-write* file-ioctl (regex #"^/dev/tty") (literal "/dev/ptmx"))
 (allow file-write-data file-ioctl (literal "/dev/null") (literal "/dev/zero"))
@@ -241,7 +243,7 @@ const NETWORK: &str = r#"(allow network-outbound)
 /// each exception follows what it is from.
 fn seatbelt(plan: &Plan) -> Result<Vec<OsString>, String> {
     let mut profile = BASE.to_owned();
-    let mut parameters = Vec::new();
+    let (mut parameters, mut pinned) = (Vec::new(), Vec::new());
     let mut rules = |allow: &str, paths: &[PathBuf], prefix: char, profile: &mut String| {
         for (number, path) in paths.iter().enumerate() {
             let _ = writeln!(profile, "({allow} (subpath (param \"{prefix}{number}\")))");
@@ -254,12 +256,31 @@ fn seatbelt(plan: &Plan) -> Result<Vec<OsString>, String> {
         profile.push_str("(allow ipc-posix-shm*)\n");
     }
     rules("allow file-write*", &plan.writable, 'W', &mut profile);
-    for path in &plan.sealed {
+    for path in plan.sealed.iter().chain(&plan.absent) {
         let _ = writeln!(
             profile,
             "(deny file-write* (regex #\"{}\"))",
             any_case(path)?
         );
+    }
+    // Rules name paths, so nothing above a protected name may be moved away, changed there, and
+    // moved back.
+    let is_writable = |p: &Path| plan.writable.iter().any(|w| p.starts_with(w));
+    let above: BTreeSet<&Path> = plan
+        .sealed
+        .iter()
+        .chain(&plan.absent)
+        .chain(&plan.hidden)
+        .flat_map(|path| path.ancestors().skip(1).take_while(|a| is_writable(a)))
+        .collect();
+    for (number, path) in above.into_iter().enumerate() {
+        let _ = writeln!(
+            profile,
+            "(deny file-write-unlink (literal (param \"A{number}\")))"
+        );
+        let mut parameter = OsString::from(format!("A{number}="));
+        parameter.push(path);
+        pinned.push(parameter);
     }
     // An approved folder inside a protected one.
     let lifted: Vec<_> = plan
@@ -280,7 +301,7 @@ fn seatbelt(plan: &Plan) -> Result<Vec<OsString>, String> {
         profile.push_str(NETWORK);
     }
     let mut args: Vec<OsString> = vec!["-p".into(), profile.into()];
-    for parameter in parameters {
+    for parameter in parameters.into_iter().chain(pinned) {
         args.push("-D".into());
         args.push(parameter);
     }
@@ -349,5 +370,8 @@ mod tests {
         assert!(at("(param \"H0\")") < at("(param \"R0\")"));
         assert!(!profile.contains("network"));
         assert_eq!(args[2..6], ["-D", "W0=/w", "-D", "H0=/h"]);
+        // The workspace cannot be moved away and back with another `.git` in it.
+        assert!(at("(param \"W0\")") < at("(deny file-write-unlink (literal (param \"A0\")))"));
+        assert!(args.contains(&"A0=/w".into()));
     }
 }

@@ -15,6 +15,7 @@ mod hint;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod nested;
 mod offline;
 mod plan;
 mod process;
@@ -284,6 +285,15 @@ impl Sandbox {
         let plan = Plan::new(&self.scope, lift, tier)?;
         Ok((plan, missing))
     }
+}
+
+/// Starts a program of the user's own, such as a hook: without a fence, and watched like a command of
+/// a model, so that nothing of it is left when it ends or is dropped. Never for what a model asked for.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn spawn_open(run: &Run) -> Result<Running, SandboxError> {
+    platform::start(Plan::unfenced(), run).map_err(SandboxError::Io)
 }
 
 /// Makes the unit tests of this library, whose `main` is the test harness's, call [`helper_main`] first.

@@ -30,6 +30,8 @@ pub(super) struct Plan {
     pub writable: Vec<PathBuf>,
     /// Paths in them that stay read-only, existing or not.
     pub sealed: Vec<PathBuf>,
+    /// Paths in them that must not come to be, and that nothing can stand in for.
+    pub absent: Vec<PathBuf>,
     /// Folders that nobody inside may look into.
     pub hidden: Vec<PathBuf>,
     /// Parts of them that may be read.
@@ -49,6 +51,7 @@ impl Plan {
             read_only: false,
             writable: vec![],
             sealed: vec![],
+            absent: vec![],
             hidden: vec![],
             shown: vec![],
             network: true,
@@ -76,6 +79,12 @@ impl Plan {
                 root.display()
             ));
         }
+        if let Some(file) = scope.hidden.iter().find(|h| h.is_file()) {
+            return Err(format!(
+                "{} is a file, and only folders can be kept from being read; name its folder in deny_read",
+                file.display()
+            ));
+        }
         let mut sealed = scope.sealed(lift);
         if let Some(link) = sealed.links.first() {
             return Err(format!(
@@ -101,6 +110,7 @@ impl Plan {
             read_only: scope.mode == Mode::ReadOnly,
             writable,
             sealed: sealed.paths,
+            absent: sealed.absent,
             hidden: scope
                 .hidden
                 .iter()

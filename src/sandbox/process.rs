@@ -54,6 +54,8 @@ pub struct Run {
     /// Keep a pipe to its standard input open, which [`Running::stdin`] hands out. Otherwise it
     /// reads an end of file.
     pub stdin: bool,
+    /// Standard error has a pipe of its own, which [`Running::errors`] hands out.
+    pub split: bool,
 }
 
 /// How a command ended.
@@ -72,10 +74,14 @@ pub enum End {
 pub struct Running {
     child: Child,
     output: Option<PipeReader>,
+    errors: Option<PipeReader>,
     /// The helper's report; `None` where there is no helper.
     status: Option<PipeReader>,
     /// Held open as long as the command may live; the helper reads its end of file.
     alive: Option<PipeWriter>,
+    /// Closing it ends the command and all that it started.
+    #[cfg(windows)]
+    job: Option<super::platform::Job>,
     end: Option<End>,
 }
 
@@ -84,6 +90,11 @@ impl Running {
     /// `Some` once.
     pub fn output(&mut self) -> Option<PipeReader> {
         self.output.take()
+    }
+
+    /// Standard error, if [`Run::split`] asked for it. `Some` once.
+    pub fn errors(&mut self) -> Option<PipeReader> {
+        self.errors.take()
     }
 
     /// The pipe to standard input, if [`Run::stdin`] asked for it. `Some` once; dropping it is an
@@ -111,6 +122,8 @@ impl Running {
                 None => plain_end(status),
             });
             self.alive = None;
+            #[cfg(windows)]
+            drop(self.job.take());
         }
         Ok(self.end.clone())
     }
@@ -130,6 +143,8 @@ impl Running {
                 return;
             }
         }
+        #[cfg(windows)]
+        drop(self.job.take());
         super::platform::kill_tree(self.child.id());
         let _ = self.child.kill();
         self.gone_within(GRACE);
@@ -153,9 +168,16 @@ impl Drop for Running {
     }
 }
 
-/// A command with its streams and folder, and the reader of its output.
-fn with_streams(mut command: Command, run: &Run) -> io::Result<(Command, PipeReader)> {
+/// A command with its streams and folder, and the readers of its output and of its errors.
+fn with_streams(
+    mut command: Command,
+    run: &Run,
+) -> io::Result<(Command, PipeReader, Option<PipeReader>)> {
     let (reader, writer) = io::pipe()?;
+    let (errors, error_writer) = match run.split {
+        true => io::pipe().map(|(r, w)| (Some(r), w))?,
+        false => (None, writer.try_clone()?),
+    };
     command
         .current_dir(&run.dir)
         .stdin(if run.stdin {
@@ -163,9 +185,9 @@ fn with_streams(mut command: Command, run: &Run) -> io::Result<(Command, PipeRea
         } else {
             Stdio::null()
         })
-        .stdout(writer.try_clone()?)
-        .stderr(writer);
-    Ok((command, reader))
+        .stdout(writer)
+        .stderr(error_writer);
+    Ok((command, reader, errors))
 }
 
 fn start_failed(run: &Run, error: &io::Error) -> String {
@@ -208,7 +230,7 @@ pub(super) fn start_helper(
             disguised.push(name);
             (disguised, value)
         }));
-    let (mut command, output) =
+    let (mut command, output, errors) =
         with_streams(command, run).map_err(|e| format!("no pipe could be made: {e}"))?;
     let keep_open = move || {
         for fd in inherited {
@@ -227,28 +249,50 @@ pub(super) fn start_helper(
     Ok(Running {
         child,
         output: Some(output),
+        errors,
         status: Some(status),
         alive: Some(alive),
         end: None,
     })
 }
 
-/// Starts a command without a helper. The error is a sentence.
+/// Starts a command without a helper, in a job. The error is a sentence.
 #[cfg(windows)]
-pub(super) fn start_plain(run: &Run) -> Result<Running, String> {
+pub(super) fn start_in_job(run: &Run) -> Result<Running, String> {
+    use std::os::windows::process::CommandExt;
+
     let mut command = Command::new(&run.program);
+    let is_cmd = std::path::Path::new(&run.program)
+        .file_stem()
+        .is_some_and(|stem| stem.eq_ignore_ascii_case("cmd"));
+    let is_flag = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"/");
+    match run.args.split_last() {
+        // It takes the rest of its command line as it stands, and knows no backslash before a quote.
+        // Words that somebody divided already are none of its lines.
+        Some((line, flags)) if is_cmd && flags.iter().all(is_flag) => {
+            let mut quoted = OsString::from("\"");
+            quoted.push(line);
+            quoted.push("\"");
+            command.args(flags).raw_arg(quoted);
+        }
+        _ => {
+            command.args(&run.args);
+        }
+    }
     command
-        .args(&run.args)
         .env_clear()
         .envs(run.env.iter().map(|(name, value)| (name, value)));
-    let (mut command, output) =
+    let (mut command, output, errors) =
         with_streams(command, run).map_err(|e| format!("no pipe could be made: {e}"))?;
-    let child = command.spawn().map_err(|e| start_failed(run, &e))?;
+    let (child, job) =
+        super::platform::Job::start(&mut command).map_err(|e| start_failed(run, &e))?;
     Ok(Running {
         child,
         output: Some(output),
+        errors,
         status: None,
         alive: None,
+        job: Some(job),
         end: None,
     })
 }

@@ -2,10 +2,12 @@
 //!
 //! The fence and the file gate both ask here, so that a command and a file tool never differ.
 
+use super::nested::Nested;
 use super::{Lift, Mode, PROTECTED, Policy};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// A policy whose folders are canonical.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(super) struct Scope {
     pub hidden: Vec<PathBuf>,
     /// What stays readable in them.
     pub shown: Vec<PathBuf>,
+    /// The repositories in the workspace, once they were looked for.
+    nested: Arc<OnceLock<Nested>>,
 }
 
 /// Names inside writable folders that must stay as they are.
@@ -29,6 +33,8 @@ pub(super) struct Sealed {
     pub paths: Vec<PathBuf>,
     /// Those names that are symbolic links. A fence would cover the target and not the link.
     pub links: Vec<PathBuf>,
+    /// Names that do not exist and must not come to be, where an empty stand-in would do harm.
+    pub absent: Vec<PathBuf>,
 }
 
 impl Scope {
@@ -56,6 +62,7 @@ impl Scope {
                 .map(|h| resolve(h).unwrap_or_else(|| h.clone()))
                 .collect(),
             shown: folders(policy.readable.iter()),
+            nested: Arc::default(),
         }
     }
 
@@ -109,6 +116,12 @@ impl Scope {
                 sealed.paths.extend(git_folders(root).map(|g| g.path));
             }
         }
+        if self.mode != Mode::ReadOnly && *lift != Lift::Git {
+            let nested = self.nested();
+            sealed.paths.extend(nested.sealed.iter().cloned());
+            let gone = nested.absent.iter().filter(|p| !p.exists());
+            sealed.absent.extend(gone.cloned());
+        }
         // Other people can plant names in a shared temporary folder, and tools may make their
         // own: there only what exists is protected.
         if self.mode != Mode::ReadOnly {
@@ -126,6 +139,18 @@ impl Scope {
         sealed.paths.sort();
         sealed.paths.dedup();
         sealed
+    }
+
+    fn nested(&self) -> &Nested {
+        self.nested.get_or_init(|| {
+            let mut all = Nested::default();
+            for root in &self.roots {
+                let found = Nested::find(root);
+                all.sealed.extend(found.sealed);
+                all.absent.extend(found.absent);
+            }
+            all
+        })
     }
 
     /// True when the path is in one of our own homes, and not in a part that is readable.
@@ -162,14 +187,14 @@ fn folders<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 }
 
 /// A folder of git's that a `.git` file points to, directly or through `commondir`.
-struct GitFolder {
-    path: PathBuf,
+pub(super) struct GitFolder {
+    pub path: PathBuf,
     /// The folder points back, so that it really is the one of this work tree.
-    belongs: bool,
+    pub belongs: bool,
 }
 
 /// The folders behind a `.git` that is a file, as in a work tree or a submodule.
-fn git_folders(root: &Path) -> impl Iterator<Item = GitFolder> {
+pub(super) fn git_folders(root: &Path) -> impl Iterator<Item = GitFolder> {
     let entry = root.join(".git");
     let mut found = Vec::new();
     let pointer = small_text(&entry);
@@ -198,7 +223,7 @@ fn git_folders(root: &Path) -> impl Iterator<Item = GitFolder> {
 }
 
 /// The text of a regular file of at most 4 KiB.
-fn small_text(path: &Path) -> Option<String> {
+pub(super) fn small_text(path: &Path) -> Option<String> {
     let meta = fs::symlink_metadata(path).ok()?;
     if !meta.is_file() || meta.len() > 4096 {
         return None;

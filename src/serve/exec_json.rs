@@ -3,22 +3,28 @@
 //! One JSON object a line on standard output and nothing else there. Extra facts of ours are
 //! additional keys, which strict readers pass over.
 
+#[cfg(test)]
+mod tests;
+
+use crate::agent::approval::touched;
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::agent::metrics::{Metrics, seconds};
 use crate::model::{Timing, Usage};
 use crate::tools::action::{
-    Action, ChangeKind, Delegate, DelegateOut, FileChange, Outcome, PlanStep, Shell, ShellStatus,
-    StepStatus,
+    Action, AgentOut, AgentState, AgentWant, ChangeKind, DelegateOut, FileChange, Mcp, Outcome,
+    PlanStep, Shell, ShellStatus, StepStatus, ToolError,
 };
 use crate::words::quote;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Writes events as lines to `out`.
 pub struct ExecJson<W: Write> {
     out: W,
     thread: String,
+    cwd: PathBuf,
     next_item: u64,
     /// Items of running actions, by the action's number.
     open: HashMap<u64, String>,
@@ -26,6 +32,8 @@ pub struct ExecJson<W: Write> {
     window: u32,
     /// The numbers of the latest request, and whether an item has told them.
     metrics: Option<(Value, bool)>,
+    /// Repaired calls of the turn, by kind.
+    repairs: BTreeMap<String, u64>,
     /// Warnings from before the session, which must be the first line.
     early: Option<Vec<String>>,
     /// Why a line could not be written: the first time.
@@ -38,11 +46,13 @@ impl<W: Write> ExecJson<W> {
         ExecJson {
             out,
             thread: String::new(),
+            cwd: PathBuf::new(),
             next_item: 0,
             open: HashMap::new(),
             plan: None,
             window: 0,
             metrics: None,
+            repairs: BTreeMap::new(),
             early: Some(Vec::new()),
             trouble: None,
         }
@@ -92,6 +102,7 @@ impl<W: Write> ExecJson<W> {
     fn session(&mut self, info: &SessionInfo) {
         self.window = info.window.0;
         self.thread = info.id.clone();
+        self.cwd.clone_from(&info.cwd);
         self.line(&json!({
             "type": "thread.started", "thread_id": info.id, "model": info.model, "provider": info.provider.0,
             "harness": info.harness.0, "harness_size": info.harness.1, "context_window": info.window.0,
@@ -129,9 +140,10 @@ impl<W: Write> ExecJson<W> {
                 "command_execution",
                 command_fields(shell, "", None, "in_progress"),
             ),
-            Action::Delegate(part) => (
+            Action::Mcp(call) => ("mcp_tool_call", mcp_fields(call, None)),
+            Action::Delegate(_) | Action::Agents { .. } => (
                 "collab_tool_call",
-                agent_fields(&self.thread, part, None, "in_progress"),
+                agent_fields(&self.thread, action, &[], "in_progress"),
             ),
             _ => return,
         };
@@ -170,15 +182,42 @@ impl<W: Write> ExecJson<W> {
                     command_fields(shell, &text, code, status),
                 );
             }
-            (Action::Delegate(part), outcome) => {
+            (Action::Mcp(call), outcome) => {
                 let item = self.open.remove(&id).unwrap_or_else(|| self.new_id());
-                let (out, status) = match outcome {
-                    Outcome::Delegated(out) if out.failure.is_none() => (Some(out), "completed"),
-                    Outcome::Delegated(out) => (Some(out), "failed"),
-                    _ => (None, "failed"),
+                let fields = mcp_fields(call, Some(outcome));
+                self.item("item.completed", &item, "mcp_tool_call", fields);
+            }
+            (Action::Delegate(_) | Action::Agents { .. }, outcome) => {
+                let item = self.open.remove(&id).unwrap_or_else(|| self.new_id());
+                let (agents, status) = match outcome {
+                    Outcome::Delegated(out) if out.failure.is_none() => {
+                        (vec![state(out.id, Some(out))], "completed")
+                    }
+                    Outcome::Delegated(out) => (vec![state(out.id, Some(out))], "failed"),
+                    Outcome::Agents(all) => {
+                        let one = |agent: &AgentOut| match &agent.state {
+                            AgentState::Done(out) => state(agent.id, Some(out)),
+                            AgentState::Waiting | AgentState::Closed => state(agent.id, None),
+                        };
+                        (all.iter().map(one).collect(), "completed")
+                    }
+                    _ => (Vec::new(), "failed"),
                 };
-                let fields = agent_fields(&self.thread, part, out, status);
+                let fields = agent_fields(&self.thread, action, &agents, status);
                 self.item("item.completed", &item, "collab_tool_call", fields);
+            }
+            // What the tool refused changed nothing; this one may have been at it.
+            (action, Outcome::Failed(ToolError::Other(_))) => {
+                let changes: Vec<Value> = touched(action, &self.cwd)
+                    .iter()
+                    .map(|path| json!({"path": path.to_string_lossy(), "kind": "update"}))
+                    .collect();
+                if !changes.is_empty() {
+                    let item = self.new_id();
+                    let fields = |status: &str| json!({"changes": changes, "status": status});
+                    self.item("item.started", &item, "file_change", fields("in_progress"));
+                    self.item("item.completed", &item, "file_change", fields("failed"));
+                }
             }
             (_, Outcome::Changed(changes)) => {
                 let item = self.new_id();
@@ -233,8 +272,14 @@ impl<W: Write> ExecJson<W> {
                     "cache_write_input_tokens": u.cache_write, "output_tokens": u.output,
                     "reasoning_output_tokens": u.reasoning,
                 }, "requests": end.requests, "seconds": seconds(end.took)});
+                if let Some(cost) = end.cost.as_json() {
+                    line["cost"] = cost;
+                }
                 if let Some((metrics, _)) = self.metrics.take() {
                     line["metrics"] = metrics;
+                }
+                if !self.repairs.is_empty() {
+                    line["repairs"] = json!(std::mem::take(&mut self.repairs));
                 }
                 self.line(&line);
             }
@@ -248,6 +293,7 @@ impl<W: Write> Frontend for ExecJson<W> {
             Event::Session(info) => self.session(info),
             Event::Warning(text) => self.warning(text),
             Event::TurnStarted => self.line(&json!({"type": "turn.started"})),
+            Event::Repaired { kind, .. } => *self.repairs.entry(kind.clone()).or_default() += 1,
             Event::Retry { attempt, of, why } => {
                 self.line(&json!({"type": "error", "message": format!("Reconnecting... {attempt}/{of} ({why})")}));
             }
@@ -289,7 +335,6 @@ impl<W: Write> Frontend for ExecJson<W> {
             | Event::Waiting(_)
             | Event::Text(_)
             | Event::Reasoning(_)
-            | Event::Repaired { .. }
             | Event::BadCall { .. }
             | Event::Output { .. } => {}
         }
@@ -309,20 +354,59 @@ fn command_fields(shell: &Shell, output: &str, code: Option<i32>, status: &str) 
     json!({"command": line, "aggregated_output": output, "exit_code": code, "status": status})
 }
 
+/// A call of a tool of an MCP server. One that the tool calls failed keeps its result.
+fn mcp_fields(call: &Mcp, outcome: Option<&Outcome>) -> Value {
+    let (result, error, status) = match outcome {
+        None => (Value::Null, Value::Null, "in_progress"),
+        Some(Outcome::Mcp(out)) => {
+            let mut result = json!({"content": out.content});
+            if let Some(meta) = &out.meta {
+                result["_meta"] = Value::clone(meta);
+            }
+            result["structured_content"] = json!(out.structured);
+            let status = if out.is_error { "failed" } else { "completed" };
+            (result, Value::Null, status)
+        }
+        Some(other) => {
+            let why = match other {
+                Outcome::Failed(why) => why.to_string(),
+                Outcome::Refused { reason } | Outcome::Skipped(reason) => reason.clone(),
+                _ => "interrupted".into(),
+            };
+            (Value::Null, json!({"message": why}), "failed")
+        }
+    };
+    json!({"server": call.server, "tool": call.tool, "arguments": call.arguments,
+        "result": result, "error": error, "status": status})
+}
+
 /// A nested agent, which is no thread of its own: its name in the list of agents is its number.
-fn agent_fields(thread: &str, part: &Delegate, out: Option<&DelegateOut>, status: &str) -> Value {
-    let name = out.map(|out| format!("agent-{}", out.id));
-    let mut states = serde_json::Map::new();
-    if let (Some(name), Some(out)) = (&name, out) {
-        let (status, message) = match &out.failure {
-            None => ("completed", &out.text),
-            Some(why) => ("errored", why),
-        };
-        states.insert(name.clone(), json!({"status": status, "message": message}));
-    }
-    let names: Vec<String> = name.into_iter().collect();
-    json!({"tool": "spawn_agent", "sender_thread_id": thread, "receiver_thread_ids": names,
-        "prompt": part.prompt, "agents_states": states, "status": status})
+fn state(id: u32, out: Option<&DelegateOut>) -> (String, Value) {
+    let (status, message) = match out {
+        None => ("pending_init", None),
+        Some(out) => match &out.failure {
+            None => ("completed", Some(&out.text)),
+            Some(why) => ("errored", Some(why)),
+        },
+    };
+    let state = json!({"status": status, "message": message});
+    (format!("agent-{id}"), state)
+}
+
+fn agent_fields(thread: &str, action: &Action, agents: &[(String, Value)], status: &str) -> Value {
+    let (tool, prompt) = match action {
+        Action::Delegate(part) if part.agent.is_some() => ("send_input", Some(&part.prompt)),
+        Action::Delegate(part) => ("spawn_agent", Some(&part.prompt)),
+        Action::Agents {
+            want: AgentWant::Close,
+            ..
+        } => ("close_agent", None),
+        _ => ("wait", None),
+    };
+    let names: Vec<&str> = agents.iter().map(|(name, _)| name.as_str()).collect();
+    let states: serde_json::Map<String, Value> = agents.iter().cloned().collect();
+    json!({"tool": tool, "sender_thread_id": thread, "receiver_thread_ids": names,
+        "prompt": prompt, "agents_states": states, "status": status})
 }
 
 fn change_fields(changes: &[FileChange], status: &str) -> Value {
@@ -347,167 +431,4 @@ fn plan_fields(steps: &[PlanStep]) -> Value {
         .map(|s| json!({"text": s.text, "completed": s.status == StepStatus::Completed}))
         .collect();
     json!({"items": items})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    fn lines(events: &[Event]) -> Vec<Value> {
-        let mut out = Vec::new();
-        let mut json = ExecJson::new(&mut out);
-        events.iter().for_each(|e| json.event(e));
-        String::from_utf8(out)
-            .expect("JSON is UTF-8")
-            .lines()
-            .map(|l| serde_json::from_str(l).expect("each line is JSON"))
-            .collect()
-    }
-
-    fn end(reason: EndReason) -> Event {
-        let usage = Usage {
-            input: 10,
-            cached: Some(4),
-            cache_write: 0,
-            output: 3,
-            reasoning: 1,
-        };
-        Event::TurnDone(TurnEnd {
-            reason,
-            answer: "done".into(),
-            requests: 1,
-            usage,
-            took: Duration::from_millis(1500),
-        })
-    }
-
-    #[test]
-    fn a_plain_turn_has_the_lines_of_the_protocol() {
-        let replied = Event::Replied {
-            text: "done".into(),
-            reasoning: String::new(),
-            usage: None,
-            timing: Timing::default(),
-        };
-        let lines = lines(&[Event::TurnStarted, replied, end(EndReason::Done)]);
-        assert_eq!(lines[0], json!({"type": "turn.started"}));
-        assert_eq!(
-            lines[1],
-            json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "done"}})
-        );
-        assert_eq!(
-            lines[2]["usage"],
-            json!({"input_tokens": 10, "cached_input_tokens": 4, "cache_write_input_tokens": 0, "output_tokens": 3, "reasoning_output_tokens": 1})
-        );
-    }
-
-    #[test]
-    fn a_failed_turn_says_so_in_its_last_line() {
-        let lines = lines(&[Event::TurnStarted, end(EndReason::Failed("boom".into()))]);
-        assert_eq!(lines[1], json!({"type": "error", "message": "boom"}));
-        assert_eq!(
-            lines[2],
-            json!({"type": "turn.failed", "error": {"message": "boom"}})
-        );
-    }
-
-    #[test]
-    fn a_nested_agent_is_a_call_of_the_protocol_and_a_look_is_none() {
-        let part = Delegate {
-            role: "explore".into(),
-            title: "look".into(),
-            prompt: "find x".into(),
-            read_only: true,
-        };
-        let out = |failure: Option<&str>| {
-            Outcome::Delegated(DelegateOut {
-                id: 3,
-                text: "x is here".into(),
-                failure: failure.map(String::from),
-                actions: 1,
-                tokens: 10,
-                took: Duration::ZERO,
-            })
-        };
-        let events = |id, action: Action, outcome| {
-            [
-                Event::Started {
-                    id,
-                    action: action.clone(),
-                },
-                Event::Finished {
-                    id,
-                    action,
-                    outcome,
-                    took: Duration::ZERO,
-                },
-            ]
-        };
-        let mut all = Vec::new();
-        all.extend(events(1, Action::Delegate(part.clone()), out(None)));
-        all.extend(events(2, Action::ShellList, Outcome::Jobs(vec![])));
-        all.extend(events(3, Action::PlanRead, Outcome::Plan(vec![])));
-        all.extend(events(
-            4,
-            Action::Delegate(part.clone()),
-            out(Some("no answer")),
-        ));
-        all.extend(events(5, Action::Delegate(part), Outcome::Interrupted));
-        let lines = lines(&all);
-        let item = |n: usize, id: &str, names: Value, states: Value, status: &str| {
-            assert_eq!(
-                lines[n]["item"],
-                json!({"id": id, "type": "collab_tool_call", "tool": "spawn_agent", "sender_thread_id": "",
-                    "receiver_thread_ids": names, "prompt": "find x", "agents_states": states, "status": status})
-            );
-        };
-        item(0, "item_0", json!([]), json!({}), "in_progress");
-        let done = json!({"agent-3": {"status": "completed", "message": "x is here"}});
-        item(1, "item_0", json!(["agent-3"]), done, "completed");
-        let failed = json!({"agent-3": {"status": "errored", "message": "no answer"}});
-        item(3, "item_1", json!(["agent-3"]), failed, "failed");
-        item(5, "item_2", json!([]), json!({}), "failed");
-        assert_eq!(lines.len(), 6);
-    }
-
-    #[test]
-    fn a_command_starts_and_completes_under_one_id() {
-        let shell = Shell::new("echo 'a'; exit 7", Duration::from_secs(1));
-        let out = crate::tools::action::ShellOut {
-            command: shell.command.clone(),
-            dir: "/".into(),
-            job: None,
-            output: crate::tools::action::Output {
-                text: "a\n".into(),
-                bytes: 2,
-                file: None,
-            },
-            status: ShellStatus::Exited(7),
-            wall: Duration::ZERO,
-            fence: None,
-        };
-        let action = Action::Shell(shell);
-        let lines = lines(&[
-            Event::Started {
-                id: 1,
-                action: action.clone(),
-            },
-            Event::Finished {
-                id: 1,
-                action,
-                outcome: Outcome::Shell(out),
-                took: Duration::ZERO,
-            },
-        ]);
-        let command = "/bin/bash -lc 'echo '\\''a'\\''; exit 7'";
-        assert_eq!(
-            lines[0]["item"],
-            json!({"id": "item_0", "type": "command_execution", "command": command, "aggregated_output": "", "exit_code": null, "status": "in_progress"})
-        );
-        assert_eq!(
-            lines[1]["item"],
-            json!({"id": "item_0", "type": "command_execution", "command": command, "aggregated_output": "a\n", "exit_code": 7, "status": "failed"})
-        );
-    }
 }

@@ -3,6 +3,8 @@
 //!
 //! The store writes lines that it does not understand; what they mean is the agent's business.
 
+pub mod auth;
+pub mod belongings;
 pub mod history;
 pub mod log;
 pub mod models;
@@ -91,7 +93,7 @@ impl fmt::Display for StoreError {
             ),
             Self::NoSession { wanted, folder } => write!(
                 f,
-                "there is no session `{wanted}` in {}; use --last for the latest one",
+                "there is no session `{wanted}` in {}; resume without a name lists them",
                 folder.display()
             ),
             Self::Ambiguous { wanted, found } => write!(

@@ -1,11 +1,94 @@
 //! Whether the user trusts a project. The answer stands in the user's config, as
 //! `[projects."PATH"] trust_level`; nothing that a project brings can change it.
 
-use super::paths::canonical;
-use std::collections::BTreeMap;
+use super::StoreError;
+use super::paths::{canonical, private_replace};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// The most bytes of the file of what was trusted.
+const MOST_PINS: u64 = 1 << 20;
+
+/// What the user said of a project, held against what the project brings now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Trusted, and as it was then.
+    Trusted,
+    /// Not to be trusted.
+    Untrusted,
+    /// Trusted once, and changed since.
+    Changed,
+    /// The user has said nothing.
+    #[default]
+    Unknown,
+    /// It brings more than can be checked.
+    TooMuch,
+}
+
+/// What exactly was trusted: `trust.json` in the home. The user's config says which projects are
+/// trusted, this file what they brought then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pins {
+    /// The digests of the files that a project brought, by its folder.
+    pub projects: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// The digest of a hook, by its key.
+    pub hooks: BTreeMap<String, String>,
+}
+
+impl Pins {
+    fn file(home: &Path) -> PathBuf {
+        home.join("trust.json")
+    }
+
+    /// Reads the file. One that is missing or broken says nothing, so that everything is asked again.
+    pub fn read(home: &Path) -> Self {
+        let read = || {
+            let file = fs::File::open(Self::file(home)).ok()?;
+            let mut text = String::new();
+            file.take(MOST_PINS).read_to_string(&mut text).ok()?;
+            serde_json::from_str(&text).ok()
+        };
+        read().unwrap_or_default()
+    }
+
+    /// Changes the file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn change(home: &Path, change: impl FnOnce(&mut Pins)) -> Result<(), StoreError> {
+        let mut pins = Self::read(home);
+        let before = pins.clone();
+        change(&mut pins);
+        if pins == before {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(&pins).unwrap_or_default();
+        private_replace(&Self::file(home), format!("{text}\n").as_bytes())
+    }
+}
+
+/// How a project stands. `level` is what the user said, `pinned` the digests of what was trusted, and
+/// `digests` those of now. Trust without any is one that was just written by hand: it is for what is
+/// there now.
+pub fn standing(
+    level: Option<bool>,
+    pinned: Option<&BTreeSet<String>>,
+    digests: Option<&BTreeSet<String>>,
+) -> Standing {
+    match (level, digests) {
+        (Some(false), _) => Standing::Untrusted,
+        (None, _) => Standing::Unknown,
+        (Some(true), None) => Standing::TooMuch,
+        (Some(true), Some(now)) if pinned.is_none_or(|then| now.is_subset(then)) => {
+            Standing::Trusted
+        }
+        (Some(true), Some(_)) => Standing::Changed,
+    }
+}
 
 /// The root of the project around `cwd`: the nearest folder with one of the markers in it, or
 /// `cwd` itself.

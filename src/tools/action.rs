@@ -4,11 +4,15 @@
 //! its own tool calls into actions and outcomes into its own words; how agents differ in one deed
 //! is data in the action, never a second tool.
 
+mod change;
 mod error;
 mod outcome;
+mod shell;
 
+pub use change::{Base, Pass, PatchForm, Replace, Unique, WriteRule};
 pub use error::ToolError;
 pub use outcome::*;
+pub use shell::{Escalation, OnTimeout, Shell, ShellKind};
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -55,6 +59,8 @@ pub enum Action {
         /// The text; gets a line end if it has none.
         text: String,
     },
+    /// Change one cell of a notebook.
+    EditCell(CellEdit),
     /// Apply a patch to one or several files.
     Patch {
         /// The whole patch text.
@@ -141,6 +147,31 @@ pub enum Action {
     },
     /// Let a nested agent do a part of the task.
     Delegate(Delegate),
+    /// See to nested agents that were begun before.
+    Agents {
+        /// Each by its number or its name.
+        agents: Vec<String>,
+        /// What is done with them.
+        want: AgentWant,
+    },
+    /// Read a skill.
+    Skill {
+        /// Its name.
+        name: String,
+        /// What the model says beside it.
+        args: Option<String>,
+    },
+    /// Call a tool of an MCP server.
+    Mcp(Mcp),
+    /// Find tools that are not on offer for lack of room.
+    FindTools {
+        /// What they shall do, in a few words; or a name.
+        query: String,
+        /// The most tools.
+        limit: usize,
+    },
+    /// Get a page of the web, or of a server nearby.
+    Fetch(Fetch),
     /// Look at a picture.
     ViewImage {
         /// The file.
@@ -161,6 +192,7 @@ impl Action {
             Action::Write { .. } => "write",
             Action::Edit { .. } => "edit",
             Action::Insert { .. } => "insert",
+            Action::EditCell(_) => "edit",
             Action::Patch { .. } => "patch",
             Action::UndoEdit { .. } => "undo",
             Action::List { .. } => "list",
@@ -175,6 +207,11 @@ impl Action {
             Action::Mode { .. } => "mode",
             Action::Ask { .. } => "ask",
             Action::Delegate(_) => "delegate",
+            Action::Agents { .. } => "agents",
+            Action::Skill { .. } => "skill",
+            Action::Mcp(_) => "call",
+            Action::FindTools { .. } => "find tools",
+            Action::Fetch(_) => "fetch",
             Action::ViewImage { .. } => "view",
             Action::Finish { .. } => "finish",
         }
@@ -268,13 +305,41 @@ pub enum GrepWant {
     Counts,
 }
 
-/// How a patch is written.
+/// A change of one cell of a notebook, which must have been read and be unchanged since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellEdit {
+    /// The notebook.
+    pub path: String,
+    /// The cell, by its id or as `cell-0`; to insert, the one before, and `None` for the beginning.
+    pub cell: Option<String>,
+    /// Its new text.
+    pub source: String,
+    /// What it is then; `None`: as before, and code if it is new.
+    pub kind: Option<CellKind>,
+    /// What is done.
+    pub mode: CellMode,
+}
+
+/// What a cell of a notebook is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PatchForm {
-    /// That of Codex (`*** Begin Patch`).
-    Codex,
-    /// A unified diff, as `diff -u` and git write it.
-    Unified,
+#[serde(rename_all = "snake_case")]
+pub enum CellKind {
+    /// Code, with what it printed.
+    Code,
+    /// Text.
+    Markdown,
+}
+
+/// What is done with a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellMode {
+    /// It gets another text, and loses what it printed.
+    Replace,
+    /// A new one comes behind it.
+    Insert,
+    /// It goes.
+    Delete,
 }
 
 /// A question of the model to the person.
@@ -293,7 +358,8 @@ pub struct AskedQuestion {
 }
 
 /// A part of the task for a nested agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Delegate {
     /// The role as the harness names it; decides prompt and tools of the nested agent.
     pub role: String,
@@ -303,149 +369,112 @@ pub struct Delegate {
     pub prompt: String,
     /// It may only look.
     pub read_only: bool,
-}
-
-/// What must hold before a whole file is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WriteRule {
-    /// An existing file must have been read in this session and be unchanged since.
-    pub read_first: bool,
-    /// The file must not exist.
-    pub must_be_new: bool,
-    /// The content is added at the end of a file that exists.
-    pub append: bool,
-}
-
-/// One replacement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replace {
-    /// The text that stands there.
-    pub old: String,
-    /// The text that shall stand there.
-    pub new: String,
-}
-
-/// What the second of several replacements sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Base {
-    /// The file as it was before all of them.
-    Original,
-    /// The file as the earlier ones left it.
-    Evolving,
-}
-
-/// What to do with several places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unique {
-    /// An error that names each place.
-    Require,
-    /// Take the first.
-    First,
-    /// Replace all.
-    All,
-}
-
-/// A way in which a text may match although it is not the same byte for byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Pass {
-    /// Typographic quotes, dashes and spaces count as their ASCII forms.
-    Punctuation,
-    /// White space at line ends does not count.
-    TrailingSpace,
-    /// Another indentation, if the place is unique; the new text is re-indented to fit.
-    Indentation,
-    /// `\n`, `\t` and `\"` written out count as the characters they name.
-    Escapes,
-}
-
-impl Pass {
-    /// Every way, from the closest to the widest. What a harness offers unless it knows better.
-    pub const ALL: [Pass; 4] = [
-        Pass::Punctuation,
-        Pass::TrailingSpace,
-        Pass::Indentation,
-        Pass::Escapes,
-    ];
-}
-
-/// A command and how it is run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shell {
-    /// The command line, for the shell.
-    pub command: String,
-    /// Where; `None`: the session's folder.
+    /// The agent that goes on in its own conversation, by its number or name; `None`: a new one.
+    pub agent: Option<String>,
+    /// What a new one is called beside its number.
+    pub name: Option<String>,
+    /// It works when somebody waits for it, and at the latest after the calls of the next reply. Else
+    /// it works at once.
+    pub later: bool,
+    /// A new one begins with the conversation as it is, instead of an empty one.
+    pub fork: bool,
+    /// The tools that a new one has, by name; empty: all of its role.
+    pub tools: Vec<String>,
+    /// The folder that a new one starts in; `None`: where the next command would.
     pub dir: Option<String>,
-    /// Which shell.
-    pub shell: ShellKind,
-    /// Kill it, or leave it running, after this time; `None`: no limit.
-    pub time_limit: Option<Duration>,
-    /// What happens at the limit.
-    pub on_timeout: OnTimeout,
-    /// Start it and return at once.
-    pub background: bool,
-    /// The folder that the command ends in is where the next one starts.
-    pub cwd_persists: bool,
-    /// Keep its standard input open for [`Action::ShellInput`]; else it is empty.
-    pub stdin: bool,
-    /// Further variables.
-    pub env: Vec<(String, String)>,
-    /// The model asks to run it outside the sandbox.
-    pub escalate: Option<Escalation>,
 }
 
-impl Shell {
-    /// A plain command in the session's folder, killed after `limit`.
-    pub fn new(command: impl Into<String>, limit: Duration) -> Self {
-        Shell {
-            command: command.into(),
-            dir: None,
-            shell: ShellKind::User { login: false },
-            time_limit: Some(limit),
-            on_timeout: OnTimeout::Kill,
-            background: false,
-            cwd_persists: false,
-            stdin: false,
-            env: Vec::new(),
-            escalate: None,
+/// What is done with nested agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentWant {
+    /// Their answers; those that have not worked yet do so now.
+    Answer,
+    /// To end them. They can be taken up again.
+    Close,
+    /// To take them up again.
+    Reopen,
+}
+
+/// A call of a tool of an MCP server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mcp {
+    /// The server's name in the config.
+    pub server: String,
+    /// The tool's name on that server.
+    pub tool: String,
+    /// Its arguments, a JSON object.
+    pub arguments: serde_json::Value,
+    /// The server says that it changes nothing.
+    pub read_only: bool,
+    /// When it asks, as the user configured it.
+    pub approval: ToolApproval,
+}
+
+/// When a tool of an MCP server asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolApproval {
+    /// Unless the server says that it changes nothing.
+    #[default]
+    Auto,
+    /// The same.
+    Writes,
+    /// Always.
+    Prompt,
+    /// Never.
+    Approve,
+}
+
+impl ToolApproval {
+    /// The one of that name in the config.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "auto" => ToolApproval::Auto,
+            "writes" => ToolApproval::Writes,
+            "prompt" => ToolApproval::Prompt,
+            "approve" => ToolApproval::Approve,
+            _ => return None,
+        })
+    }
+}
+
+/// A page to be got, and in which form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fetch {
+    /// Its address, `http` or `https`.
+    pub url: String,
+    /// How HTML is given back.
+    pub form: PageForm,
+    /// How many bytes of the text are left out at the beginning, to go on with a long page.
+    pub skip: usize,
+    /// How long it may take in all.
+    pub limit: Duration,
+}
+
+impl Fetch {
+    /// A page from its beginning, as Markdown.
+    pub fn new(url: impl Into<String>, limit: Duration) -> Self {
+        Fetch {
+            url: url.into(),
+            form: PageForm::Markdown,
+            skip: 0,
+            limit,
         }
     }
 }
 
-/// Which shell runs a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ShellKind {
-    /// The user's shell if it is a POSIX one, else bash, else sh.
-    User {
-        /// Read the login profile first.
-        login: bool,
-    },
-    /// `/bin/sh`.
-    Sh,
-    /// A named one.
-    Named {
-        /// Program.
-        program: String,
-        /// Read the login profile first.
-        login: bool,
-    },
-}
-
-/// What happens to a command at its time limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OnTimeout {
-    /// It is killed with everything that it started.
-    Kill,
-    /// It goes on, and the model gets a number to ask for it.
-    Background,
-}
-
-/// A wish to leave the sandbox for one command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Escalation {
-    /// The question that the model wants to have put to the user.
-    pub justification: Option<String>,
-    /// The beginning of the command that could be allowed for good.
-    pub prefix: Vec<String>,
+/// How the HTML of a page is given back; other text is given back as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageForm {
+    /// Its text, with headings, lists, code and links marked.
+    #[default]
+    Markdown,
+    /// Its text alone.
+    Text,
+    /// As the server sent it.
+    Source,
 }
 
 /// One line of a plan.

@@ -221,8 +221,8 @@ impl Workbench {
     ) -> Result<(), ToolError> {
         match after {
             Some(bytes) => {
-                let written = self.setup.gate.replace(path, bytes);
-                written.map_err(|e| failed(shown, "written", &e))?;
+                self.save(path, bytes)
+                    .map_err(|e| failed(shown, "written", &e))?;
                 let knew = |b| self.memory.standing(path, b) == Standing::Unchanged;
                 if knows == Knows::All || before.is_none_or(knew) {
                     self.memory.wrote(path, bytes);
@@ -294,7 +294,8 @@ impl Workbench {
             });
         }
         let bytes = self.setup.gate.read(path, limit);
-        bytes.map(Some).map_err(|e| failed(shown, "read", &e))
+        let bytes = bytes.map_err(|e| failed(shown, "read", &e))?;
+        Ok(Some(self.newest(path, bytes)))
     }
 
     /// The error for a path that does not exist, with a file of that name elsewhere if there is

@@ -46,12 +46,14 @@ impl Workbench {
         }
         let mut hits = Hits::new(query, &matcher, across, cancel);
         let mut walk = Walk::new(&builder, ENTRIES, TIME, cancel);
+        let mut searched = 0;
         for entry in walk.by_ref() {
             let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
             let wanted = include.as_ref().is_none_or(|p| p.matches(relative));
             let small = entry.metadata().is_ok_and(|m| m.len() <= LIMIT);
             if is_file(&entry) && (wanted || entry.depth() == 0) && small {
                 let time = changed(&entry);
+                searched += 1;
                 hits.search(&mut searcher, entry.into_path(), time);
             }
         }
@@ -69,6 +71,7 @@ impl Workbench {
                 cut: stopped || hits.full || hits.total > skip.saturating_add(limit),
                 total: hits.total,
                 lines: hits.lines,
+                searched,
             }),
             GrepWant::Files => {
                 let files = hits.files.into_iter().map(|f| (f.time, f.path));

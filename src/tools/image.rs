@@ -66,6 +66,26 @@ pub fn read(path: &Path) -> Result<Part, String> {
     })
 }
 
+/// A picture that a program gave as base64.
+///
+/// # Errors
+/// A few words: not base64, too large, not a picture.
+pub fn from_base64(data: &str) -> Result<Part, String> {
+    if data.len() as u64 > LIMIT * 4 / 3 + 4 {
+        return Err(format!("it has more than {} MiB", LIMIT >> 20));
+    }
+    let bytes = STANDARD
+        .decode(data.trim())
+        .map_err(|e| format!("it is not base64 ({e})"))?;
+    match media_type(&bytes) {
+        Some(media_type) => Ok(Part::Image {
+            media_type: media_type.into(),
+            data: data.trim().to_owned(),
+        }),
+        None => Err("it is not PNG, JPEG, GIF or WebP".into()),
+    }
+}
+
 /// The media type by the first bytes, whatever the file is called.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {

@@ -2,7 +2,7 @@
 //! the container of their training.
 
 use super::Workbench;
-use super::action::{Action, Grep, Read};
+use super::action::{Action, CellEdit, Grep, Read};
 use std::path::Path;
 
 /// First folders of absolute paths that models make up for the project.
@@ -20,6 +20,7 @@ impl Workbench {
             | Action::Write { path, .. }
             | Action::Edit { path, .. }
             | Action::Insert { path, .. }
+            | Action::EditCell(CellEdit { path, .. })
             | Action::List { path, .. }
             | Action::ViewImage { path } => path,
             Action::Glob {

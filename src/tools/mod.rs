@@ -5,6 +5,7 @@
 
 pub mod action;
 mod background;
+mod buffers;
 mod edit;
 mod files;
 mod grep;
@@ -12,15 +13,20 @@ pub mod image;
 mod indent;
 mod marker;
 mod matching;
+pub mod mcp;
 mod meant;
 mod memory;
+mod notebook;
 mod output;
 mod patch;
+mod program;
 mod search;
 mod shell;
+mod shell_choice;
 mod text;
 mod undo;
 mod walk;
+mod web;
 
 use crate::cancel::Cancel;
 use crate::sandbox::gate::Gate;
@@ -30,8 +36,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use background::{Job, JobEnd};
+pub use buffers::Buffers;
 pub use memory::FileMemory;
+#[doc(hidden)]
+pub use patch::apply_to as patched;
 pub use patch::touched as patch_paths;
+pub use program::program_file;
 pub use shell::shell_argv;
 
 /// What a workbench needs to know.
@@ -57,6 +67,8 @@ pub struct Workbench {
     memory: FileMemory,
     undo: undo::Undo,
     jobs: background::Jobs,
+    /// An editor that has files open.
+    buffers: Option<Box<dyn Buffers>>,
 }
 
 impl Workbench {
@@ -68,6 +80,7 @@ impl Workbench {
             memory: FileMemory::default(),
             undo: undo::Undo::default(),
             jobs: background::Jobs::default(),
+            buffers: None,
         }
     }
 
@@ -109,6 +122,7 @@ impl Workbench {
                 };
                 self.edit(path, &edit, *read_first, lift)
             }
+            Action::EditCell(edit) => self.edit_cell(edit, lift),
             Action::Insert { path, after, text } => self.insert(path, *after, text, lift),
             Action::Patch { text, form, dir } => self.patch(text, *form, dir.as_deref(), lift),
             Action::UndoEdit { path } => self.undo_edit(path, lift),
@@ -133,14 +147,20 @@ impl Workbench {
             }
             Action::ShellList => Ok(Outcome::Jobs(self.list_jobs())),
             Action::ShellStop { id } => self.shell_stop(*id),
+            Action::Fetch(fetch) => self.fetch(fetch, room, cancel),
             Action::ViewImage { path } => self.view_image(path),
             Action::Plan { .. } => Ok(Outcome::Planned),
             Action::Finish { .. } => Ok(Outcome::Finished),
-            Action::PlanRead | Action::Mode { .. } | Action::Ask { .. } | Action::Delegate(_) => {
-                Err(ToolError::Other(
-                    "this needs the conversation, which a tool does not know".into(),
-                ))
-            }
+            Action::PlanRead
+            | Action::Mode { .. }
+            | Action::Ask { .. }
+            | Action::Delegate(_)
+            | Action::Agents { .. }
+            | Action::Skill { .. }
+            | Action::Mcp(_)
+            | Action::FindTools { .. } => Err(ToolError::Other(
+                "this needs the conversation, which a tool does not know".into(),
+            )),
         };
         done.unwrap_or_else(Outcome::Failed)
     }

@@ -96,6 +96,14 @@ fn lock(shared: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A text that is there at once, held and kept as the output of a command is.
+pub fn kept(text: &str, room: usize, folder: &Path) -> Output {
+    let mut capture = Capture::new(room, folder, None);
+    capture.push(text.as_bytes());
+    capture.finish();
+    capture.take()
+}
+
 /// Collects the bytes of one command.
 pub struct Capture {
     marker: Option<Marker>,

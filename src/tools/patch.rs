@@ -85,7 +85,7 @@ impl Workbench {
         let writes: Vec<Write> = plan.iter().flat_map(Planned::writes).collect();
         for (index, write) in writes.iter().enumerate() {
             if let (Some(to), Some(_)) = (write.moved_to, write.before) {
-                carry_mode(write.path, to);
+                let _ = self.setup.gate.copy_mode(write.path, to);
             }
             let put = self.put(
                 write.path,
@@ -318,14 +318,6 @@ impl Planned {
     }
 }
 
-/// Gives the new place of a moved file the mode of the old one, which is about to go.
-fn carry_mode(from: &Path, to: &Path) {
-    let is_file = to.symlink_metadata().is_ok_and(|m| m.is_file());
-    if let (true, Ok(meta)) = (is_file, from.metadata()) {
-        let _ = std::fs::set_permissions(to, meta.permissions());
-    }
-}
-
 /// A path of a patch that was sent after `cd dir`.
 fn within(dir: Option<&str>, path: &str) -> String {
     match dir {
@@ -347,9 +339,12 @@ fn renamed(error: ToolError, shown: &str) -> ToolError {
     }
 }
 
-/// The text of a file after every update section of a patch, wherever it says that file is.
-#[cfg(test)]
-pub(super) fn apply_to(file: &str, patch: &str, form: PatchForm) -> Result<String, ToolError> {
+/// The text of a file after every update section of a patch, wherever it says that file is: for tests.
+///
+/// # Errors
+/// What a model would be told.
+#[doc(hidden)]
+pub fn apply_to(file: &str, patch: &str, form: PatchForm) -> Result<String, ToolError> {
     let mut text = file.to_string();
     for section in read(patch, form)? {
         if let Deed::Update { chunks, .. } = section.deed {

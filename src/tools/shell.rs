@@ -7,6 +7,7 @@ use super::action::{
 use super::background::status;
 use super::marker::Marker;
 use super::output::{Capture, Stream};
+use super::shell_choice;
 use crate::cancel::Cancel;
 use crate::sandbox::{End, Lift, Policy, Run, Running, SandboxError, hint};
 use crate::words::tail;
@@ -283,6 +284,7 @@ impl Workbench {
             env,
             lift: lift.clone(),
             stdin: shell.stdin,
+            split: false,
         };
         let begun = Instant::now();
         let mut running = self.setup.sandbox.spawn(&run).map_err(|e| match e {
@@ -362,7 +364,7 @@ pub fn shell_argv(kind: &ShellKind, user: &Path, command: &str) -> (OsString, Ve
             let program = if usable {
                 user.to_path_buf()
             } else {
-                PathBuf::from(default_shell())
+                default_shell()
             };
             (program, *login)
         }
@@ -374,7 +376,7 @@ pub fn shell_argv(kind: &ShellKind, user: &Path, command: &str) -> (OsString, Ve
         _ => &["-c"],
     };
     let mut args: Vec<OsString> = flags.iter().map(OsString::from).collect();
-    args.push(command.into());
+    args.push(shell_choice::in_utf8(&name(&program), command).into());
     (program.into_os_string(), args)
 }
 
@@ -388,9 +390,9 @@ fn is_posix(program: &Path) -> bool {
 }
 
 /// The shell when the user's own cannot be used.
-fn default_shell() -> &'static str {
+fn default_shell() -> PathBuf {
     if cfg!(windows) {
-        return "cmd.exe";
+        return shell_choice::on_windows(|name| std::env::var_os(name), |path| path.is_file());
     }
     [
         "/bin/bash",
@@ -402,4 +404,5 @@ fn default_shell() -> &'static str {
     .into_iter()
     .find(|p| Path::new(p).exists())
     .unwrap_or("/bin/sh")
+    .into()
 }

@@ -5,7 +5,10 @@ use super::*;
 use crate::sandbox::{Mode, Policy};
 use std::fs;
 
+mod buffers;
 mod files;
+#[cfg(unix)]
+mod gate;
 mod patches;
 mod search;
 #[cfg(unix)]

@@ -288,6 +288,27 @@ fn the_own_home_inside_the_workspace_is_hidden() {
     assert_eq!(world.read("home/auth.json"), "key-in-auth-json\n");
 }
 
+/// The folder that a model names to run in is no part of the policy.
+#[test]
+fn the_working_folder_of_a_command_is_no_writable_root() {
+    for form in [Form::Auto, Form::Partial] {
+        let world = World::new();
+        let Some(sandbox) = world.sandbox(form) else {
+            return;
+        };
+        let mut run = world.run("pwd; echo x > new; mkdir .git; echo end");
+        run.dir = world.path("out");
+        let (_, output) = fenced(&sandbox, &run);
+        assert!(
+            output.starts_with(&format!("{}\n", run.dir.display())) && output.ends_with("end\n")
+        );
+        assert!(!world.path("out/new").exists() && !world.path("out/.git").exists());
+        run.lift = Lift::Everything;
+        fenced(&sandbox, &run);
+        assert!(world.path("out/new").exists(), "the control");
+    }
+}
+
 /// `/tmp` is writable, so a command could move a parent of the workspace away and build its own.
 #[test]
 fn a_workspace_below_the_temporary_folder_stays_where_it_is() {

@@ -2,11 +2,14 @@
 
 use open_interpreter::sandbox::{End, Lift, Mode, Policy, Run, Running, Sandbox, Strength};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,7 +38,10 @@ pub struct World {
     tcp: TcpListener,
     udp: UdpSocket,
     _stream: UnixListener,
+    _abstract: UnixListener,
     datagram: UnixDatagram,
+    /// Both ends of a terminal of somebody else.
+    terminal: (File, File),
     victim: Child,
 }
 
@@ -44,7 +50,13 @@ impl World {
     pub fn new() -> Self {
         let base = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = base.path();
-        for folder in ["ws/src", "ws/.git/hooks", "out", "home/outputs"] {
+        for folder in [
+            "ws/src",
+            "ws/.git/hooks",
+            "ws/nested/.git/hooks",
+            "out/empty",
+            "home/outputs",
+        ] {
             fs::create_dir_all(path.join(folder)).unwrap();
         }
         for (file, text) in [
@@ -52,6 +64,11 @@ impl World {
             ("ws/.git/HEAD", "ref: refs/heads/main\n"),
             ("ws/.git/config", "[core]\n\trepositoryformatversion = 0\n"),
             ("ws/.git/hooks/sample", "sample\n"),
+            ("ws/nested/.git/HEAD", "ref: refs/heads/main\n"),
+            (
+                "ws/nested/.git/config",
+                "[core]\n\trepositoryformatversion = 0\n",
+            ),
             ("out/victim", "precious\n"),
             ("out/secret.sh", "exit 0\n"),
             ("home/auth.json", "key-in-auth-json\n"),
@@ -59,25 +76,33 @@ impl World {
         ] {
             fs::write(path.join(file), text).unwrap();
         }
-        for folder in ["ws/.git/objects", "ws/.git/refs"] {
-            fs::create_dir_all(path.join(folder)).unwrap();
+        for git in ["ws/.git", "ws/nested/.git"] {
+            fs::create_dir_all(path.join(git).join("objects")).unwrap();
+            fs::create_dir_all(path.join(git).join("refs")).unwrap();
         }
         fs::set_permissions(path.join("out/victim"), fs::Permissions::from_mode(0o644)).unwrap();
         let datagram = UnixDatagram::bind(path.join("out/datagram")).unwrap();
         datagram.set_nonblocking(true).unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         udp.set_nonblocking(true).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let victim = Command::new("sleep")
+            .arg("600")
+            .env("CANARY", "canary-value")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let name = format!("open-interpreter-{}", victim.id());
+        let address = SocketAddr::from_abstract_name(name).unwrap();
         Self {
-            tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
+            tcp,
             udp,
+            _abstract: UnixListener::bind_addr(&address).unwrap(),
+            terminal: terminal(),
             _stream: UnixListener::bind(path.join("out/stream")).unwrap(),
             datagram,
-            victim: Command::new("sleep")
-                .arg("600")
-                .env("CANARY", "canary-value")
-                .stdin(Stdio::null())
-                .spawn()
-                .unwrap(),
+            victim,
             base,
         }
     }
@@ -134,12 +159,17 @@ impl World {
             ),
             ("HOME", path("ws")),
             ("WS", path("ws")),
+            ("SUB", path("ws/nested")),
             ("OUT", path("out")),
             ("OWN", path("home")),
             ("TCP", port(self.tcp.local_addr().unwrap())),
             ("UDP", port(self.udp.local_addr().unwrap())),
             ("VICTIM", number(self.victim.id())),
             ("AGENT", number(std::process::id())),
+            ("TERMINAL", {
+                let link = format!("/proc/self/fd/{}", self.terminal.1.as_raw_fd());
+                fs::read_link(link).unwrap().into()
+            }),
         ]
         .map(|(name, value)| (name.into(), value))
         .into()
@@ -153,6 +183,7 @@ impl World {
             env: self.env(),
             lift: Lift::Nothing,
             stdin: false,
+            split: false,
         }
     }
 
@@ -170,15 +201,75 @@ impl World {
         (done.status.success(), String::from_utf8_lossy(&text).into())
     }
 
-    /// True when somebody outside got a datagram.
+    /// Runs a script through the program's own `sandbox` subcommand; in the control form that only
+    /// watches it. Gives whether it succeeded, and its output.
+    pub fn by_binary(&self, form: Form, script: &str) -> (bool, String) {
+        let mode = match form {
+            Form::Control => "danger-full-access",
+            Form::ReadOnly => "read-only",
+            Form::Auto | Form::Partial => "workspace-write",
+        };
+        let mut command = Command::new("/usr/bin/timeout");
+        command
+            .args(["--kill-after=5", "30"])
+            .arg(binary())
+            .args(["sandbox", "--sandbox", mode, "--", "/bin/sh", "-c", script])
+            .env_clear()
+            .envs(self.env())
+            .env("INTERPRETER_HOME", self.path("home"))
+            .current_dir(self.path("ws"))
+            .stdin(Stdio::null());
+        if form == Form::Partial {
+            // As on a kernel without this call, where nothing can be mounted as it has to be.
+            let filter = crate::faults::filter(&[libc::SYS_mount_setattr], libc::ENOSYS);
+            let broken = move || seccompiler::apply_filter(&filter).map_err(std::io::Error::other);
+            // SAFETY: nothing but system calls, on memory that was made before the fork.
+            unsafe { command.pre_exec(broken) };
+        }
+        let done = command.output().unwrap();
+        let text = [done.stdout, done.stderr].concat();
+        (done.status.success(), String::from_utf8_lossy(&text).into())
+    }
+
+    /// True when a datagram socket or the terminal outside got something.
     pub fn was_reached(&self) -> bool {
         let mut buffer = [0; 16];
-        self.datagram.recv(&mut buffer).is_ok() || self.udp.recv(&mut buffer).is_ok()
+        self.datagram.recv(&mut buffer).is_ok()
+            || self.udp.recv(&mut buffer).is_ok()
+            || (&self.terminal.0).read(&mut buffer).is_ok_and(|n| n > 0)
+    }
+
+    /// True when somebody connected to the server outside.
+    pub fn was_called(&self) -> bool {
+        self.tcp.accept().is_ok()
     }
 
     /// True when the process outside is gone, stopped or changed.
     pub fn victim_is_hurt(&mut self) -> bool {
         self.victim.try_wait().unwrap().is_some()
+    }
+}
+
+/// The program: of this build, or the copy that an ordinary user may run.
+pub fn binary() -> PathBuf {
+    let copy = std::env::var_os("SANDBOX_TEST_BINARY").map(PathBuf::from);
+    copy.unwrap_or_else(|| env!("CARGO_BIN_EXE_interpreter").into())
+}
+
+/// A new terminal, its controlling end first.
+fn terminal() -> (File, File) {
+    let (mut outer, mut inner) = (-1, -1);
+    let none = std::ptr::null_mut();
+    // SAFETY: the two numbers outlive the call, and null is allowed for the rest. Nobody else owns
+    // the descriptors that come back.
+    unsafe {
+        let done = libc::openpty(&mut outer, &mut inner, none, none.cast(), none.cast());
+        assert_eq!(done, 0);
+        libc::fcntl(outer, libc::F_SETFL, libc::O_NONBLOCK);
+        for end in [outer, inner] {
+            libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+        (File::from_raw_fd(outer), File::from_raw_fd(inner))
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![allow(dead_code)] // Each test file uses its own part of this.
 
+pub mod proxy;
 pub mod script;
 pub mod server;
 pub mod strict;
@@ -29,14 +30,21 @@ macro_rules! script {
     ($($step:expr),* $(,)?) => { vec![$($step),*] };
 }
 
-/// All harnesses and wires that the invariants are held over.
+/// All harnesses, that the invariants are held over; a few of each kind where a test is run
+/// [again](on_hosted_wires).
 pub fn harnesses() -> impl Iterator<Item = &'static str> {
-    open_interpreter::harnesses::ALL.iter().map(|h| h.id())
+    const FEW: [&str; 4] = ["native", "claude-code", "qwen-code", "mini-swe-agent"];
+    let again = AGAIN.get();
+    let all = open_interpreter::harnesses::ALL.iter().map(|h| h.id());
+    all.filter(move |id| !again || FEW.contains(id))
 }
-/// The harnesses that offer tools.
+
+/// Those that offer tools.
 pub fn with_tools() -> impl Iterator<Item = &'static str> {
-    let all = open_interpreter::harnesses::ALL.iter();
-    all.filter(|h| !h.reads_text()).map(|h| h.id())
+    let reads_text = |id: &str| {
+        open_interpreter::harnesses::by_id(id).is_some_and(|harness| harness.reads_text())
+    };
+    harnesses().filter(move |id| !reads_text(id))
 }
 
 /// True when one reply may hold two calls. SWE-agent takes one and asks anew for several.
@@ -63,6 +71,32 @@ pub fn shell(harness: &str, command: &str) -> (String, Value) {
     let (_, mut calls) = script::run(command).resolve(&strict::tools(&body));
     calls.remove(0)
 }
+thread_local! {
+    /// The wire of an [`Agent`] that names none.
+    static WIRE: std::cell::Cell<&'static str> = const { std::cell::Cell::new("chat") };
+    /// Tests are run again.
+    static AGAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// The wire of an [`Agent`] that names none. A thread of a test has to be told.
+pub fn usual_wire() -> &'static str {
+    WIRE.get()
+}
+
+/// Runs tests again on the wires of hosted models, wherever they name none.
+pub fn on_hosted_wires(tests: &[(&str, fn())]) {
+    AGAIN.set(true);
+    for wire in ["responses", "messages"] {
+        WIRE.set(wire);
+        for (name, test) in tests {
+            eprintln!("{name} on {wire}");
+            test();
+        }
+    }
+    WIRE.set("chat");
+    AGAIN.set(false);
+}
+
 pub const WIRES: [&str; 4] = ["chat", "responses", "messages", "ollama"];
 
 /// Builds one run of the binary.
@@ -73,11 +107,13 @@ pub struct Agent {
     summary: Option<String>,
     parameters: String,
     names_model: bool,
+    name: String,
     harness: Option<String>,
     wire: String,
     kind: Kind,
     window: u32,
     config: String,
+    standard: Vec<(String, String)>,
     tracer: Vec<String>,
     args: Vec<String>,
     env: Vec<(String, String)>,
@@ -86,6 +122,7 @@ pub struct Agent {
     provider_flags: bool,
     git: bool,
     limit: Duration,
+    far: bool,
 }
 
 impl Agent {
@@ -100,11 +137,18 @@ impl Agent {
             summary: None,
             parameters: String::new(),
             names_model: true,
+            name: "mock".into(),
             harness: None,
-            wire: "chat".into(),
+            wire: WIRE.get().into(),
             kind: Kind::LlamaServer,
             window: 32_768,
             config: String::new(),
+            standard: [
+                ("approval_policy", "never"),
+                ("sandbox_mode", "workspace-write"),
+            ]
+            .map(|(key, value)| (key.into(), value.into()))
+            .into(),
             tracer: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
@@ -113,7 +157,15 @@ impl Agent {
             provider_flags: false,
             git: false,
             limit: Duration::from_secs(60),
+            far: false,
         }
+    }
+
+    /// The server is a hosted provider: its name is not of this network, a proxy leads there, and it
+    /// is as strict as such are.
+    pub fn hosted(mut self) -> Self {
+        self.far = true;
+        self
     }
 
     pub fn harness(mut self, id: &str) -> Self {
@@ -187,9 +239,22 @@ impl Agent {
         self
     }
 
+    /// The server's model has this name.
+    pub fn named(mut self, model: &str) -> Self {
+        self.name = model.into();
+        self
+    }
+
     /// The config names no model.
     pub fn without_model(mut self) -> Self {
         self.names_model = false;
+        self
+    }
+
+    /// Another value for one of the standard lines of the config file.
+    pub fn config_of(mut self, key: &str, value: &str) -> Self {
+        self.standard.retain(|(known, _)| known != key);
+        self.standard.push((key.into(), value.into()));
         self
     }
 
@@ -251,6 +316,7 @@ impl Agent {
 
     fn server(&mut self) -> Server {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
+        server.set_name(&self.name);
         server.set_parameters(&self.parameters);
         if let Some(text) = &self.summary {
             server.summarise_with(text);
@@ -280,6 +346,11 @@ impl Agent {
             ));
             self.args.extend(set("wire_api", self.wire.clone()));
         }
+        if self.far {
+            server.set_hosted();
+            let (port, _) = proxy::connect(server.port(), None);
+            self = self.env("HTTP_PROXY", &format!("http://127.0.0.1:{port}"));
+        }
         let config = self.config_file(server.port());
         fs::write(self.home.path().join("home/config.toml"), config).expect("a config");
         let input = match (self.stdin_pipe, self.stdin) {
@@ -303,15 +374,25 @@ impl Agent {
     fn config_file(&self, port: u16) -> String {
         let path = if self.wire == "ollama" { "" } else { "/v1" };
         let mut lines = String::new();
+        let host = match self.far {
+            true => {
+                lines.push_str(&format!("model_context_window = {}\n", self.window));
+                "far.example".to_owned()
+            }
+            false => format!("127.0.0.1:{port}"),
+        };
         if self.names_model {
-            lines.push_str("model = \"mock\"\n");
+            lines.push_str(&format!("model = {:?}\n", self.name));
         }
         if let Some(harness) = &self.harness {
             lines.push_str(&format!("harness = {harness:?}\n"));
         }
+        for (key, value) in &self.standard {
+            lines.push_str(&format!("{key} = {value:?}\n"));
+        }
         format!(
-            "model_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n{lines}{}\n\
-             [model_providers.mock]\nname = \"mock\"\nbase_url = \"http://127.0.0.1:{port}{path}\"\nwire_api = {:?}\n",
+            "model_provider = \"mock\"\n{lines}{}\n\
+             [model_providers.mock]\nname = \"mock\"\nbase_url = \"http://{host}{path}\"\nwire_api = {:?}\n",
             self.config, self.wire
         )
     }

@@ -17,15 +17,26 @@ pub struct Step {
     pub raw: Option<Vec<String>>,
     /// Close the connection in mid-stream.
     pub cut: bool,
+    /// The stream is sent like this: the path of the request, and the pieces that it would have had.
+    pub bend: Option<Bend>,
+    /// A header more, for example `content-encoding: gzip`.
+    pub header: &'static str,
     /// The token limit ended the reply, and the server says so.
     pub full: bool,
     /// Wait before the first byte.
     pub delay: Duration,
+    /// Tokens that llama-server says to have generated while it waits.
+    pub held_back: u64,
+    /// Wait between the pieces of the stream.
+    pub pace: Duration,
     /// Report these numbers: prompt, cached, output.
     pub usage: Option<(u64, u64, u64)>,
     /// The text is made from the request.
     pub answer: Option<fn(&Value) -> String>,
 }
+
+/// Makes a stream of another one.
+pub type Bend = fn(&str, Vec<String>) -> Vec<String>;
 
 /// One tool call.
 #[derive(Debug, Clone)]
@@ -154,13 +165,34 @@ impl Step {
         self
     }
 
+    pub fn bent(mut self, bend: Bend) -> Self {
+        self.bend = Some(bend);
+        self
+    }
+
+    pub fn header(mut self, line: &'static str) -> Self {
+        self.header = line;
+        self
+    }
+
     pub fn full(mut self) -> Self {
         self.full = true;
         self
     }
 
+    pub fn holding_back(mut self, tokens: u64) -> Self {
+        self.held_back = tokens;
+        self
+    }
+
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
+        self
+    }
+
+    /// The pieces of the stream come with so much time between them.
+    pub fn paced(mut self, pace: Duration) -> Self {
+        self.pace = pace;
         self
     }
 

@@ -1,12 +1,12 @@
 //! The scripted model server: all four wires, requests recorded, strictness of a real server.
 
 use super::script::Step;
-use super::strict;
+use super::strict::{self, Api};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Which server it plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Kind {
     LmStudio,
     /// `/v1/models` and nothing else.
     Plain,
+    /// Chat completions and no other way to ask for text.
+    ChatOnly,
 }
 
 /// One request that asks for text.
@@ -37,9 +39,15 @@ pub struct Recorded {
 struct Shared {
     steps: Vec<Step>,
     /// The answer to a request for a summary, which then takes no step.
-    summary: Option<String>,
+    summary: Option<Step>,
+    /// The model is not in memory, and takes so long to get there.
+    loads_for: Duration,
+    /// What its slot says to have generated.
+    generated: u64,
     /// The `parameters` text of Ollama's model.
     parameters: String,
+    /// What its only model is called.
+    name: String,
     /// The window with which LM Studio has loaded its model.
     loaded: u32,
     at: usize,
@@ -47,6 +55,8 @@ struct Shared {
     /// Paths of all requests, probes included.
     paths: Vec<String>,
     clients_that_left: usize,
+    /// It plays a hosted provider: custom tools, sealed thoughts, no field that is not in its API.
+    hosted: Option<Api>,
 }
 
 /// A server on a port of its own; it ends with the test program.
@@ -72,12 +82,16 @@ impl Server {
         let shared = Shared {
             steps,
             summary: None,
+            loads_for: Duration::ZERO,
+            generated: 0,
             parameters: String::new(),
+            name: "mock".into(),
             loaded: window,
             at: 0,
             requests: Vec::new(),
             paths: Vec::new(),
             clients_that_left: 0,
+            hosted: None,
         };
         let server = Server {
             port,
@@ -97,7 +111,38 @@ impl Server {
 
     /// Answers requests for a summary with this text.
     pub fn summarise_with(&self, text: &str) {
-        self.shared.lock().expect("not poisoned").summary = Some(text.into());
+        self.summarise_by(super::script::say(text));
+    }
+
+    /// Answers them with this step.
+    pub fn summarise_by(&self, step: Step) {
+        self.shared.lock().expect("not poisoned").summary = Some(step);
+    }
+
+    /// From the next request on it answers with this step.
+    pub fn then(&self, step: Step) {
+        let mut shared = self.shared.lock().expect("not poisoned");
+        shared.steps = vec![step];
+    }
+
+    /// The model has to be loaded first, which takes so long.
+    pub fn loads_for(&self, time: Duration) {
+        self.shared.lock().expect("not poisoned").loads_for = time;
+    }
+
+    /// From now on it is as strict as a hosted provider.
+    pub fn set_hosted(&self) {
+        self.set_hosted_as(Api::Usual);
+    }
+
+    /// The same with the rules of one provider.
+    pub fn set_hosted_as(&self, api: Api) {
+        self.shared.lock().expect("not poisoned").hosted = Some(api);
+    }
+
+    /// Its model has this name.
+    pub fn set_name(&self, name: &str) {
+        self.shared.lock().expect("not poisoned").name = name.into();
     }
 
     /// Ollama's model has these parameters.
@@ -152,6 +197,21 @@ impl Server {
             reader.read_exact(&mut body).ok()?;
             self.shared.lock().ok()?.paths.push(path.clone());
             let json: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            let asks = method == "POST" && GENERATING.contains(&path.as_str());
+            if asks && self.kind == Kind::ChatOnly && path != GENERATING[0] {
+                let no =
+                    r#"{"error":{"message":"File Not Found","type":"not_found_error","code":404}}"#;
+                plain(&mut stream, 404, no)?;
+                continue;
+            }
+            if asks && json["model"].is_null() {
+                plain(
+                    &mut stream,
+                    400,
+                    r#"{"error":{"message":"model is missing"}}"#,
+                )?;
+                continue;
+            }
             if method == "POST"
                 && GENERATING.contains(&path.as_str())
                 && json["messages"] != json!([])
@@ -159,9 +219,24 @@ impl Server {
                 self.generate(&mut stream, path, headers, json, length)?;
                 return None;
             }
-            let (status, answer) = self.describe(&path, &json);
-            plain(&mut stream, status, &answer.to_string())?;
+            let time = self.shared.lock().ok()?.loads_for;
+            let loads = path.ends_with("/load") || path == "/api/chat";
+            if loads && self.left_while_waiting(&stream, time) {
+                return None;
+            }
+            let name = self.shared.lock().ok()?.name.clone();
+            let rename = |value: &Value, from: &str, to: &str| {
+                let text = value.to_string();
+                text.replace(&format!("{from:?}"), &format!("{to:?}"))
+            };
+            let asked = serde_json::from_str(&rename(&json, &name, "mock")).ok()?;
+            let (status, answer) = self.describe(&path, &asked);
+            plain(&mut stream, status, &rename(&answer, "mock", &name))?;
         }
+    }
+
+    fn is_cold(&self) -> bool {
+        self.shared.lock().is_ok_and(|s| !s.loads_for.is_zero())
     }
 
     fn describe(&self, path: &str, body: &Value) -> (u16, Value) {
@@ -180,6 +255,7 @@ impl Server {
                 200,
                 json!({"models": [{"name": "mock", "model": "mock", "size": 1, "details": {"family": "mock"}}]}),
             ),
+            (Kind::Ollama, "/api/ps") if self.is_cold() => (200, json!({"models": []})),
             (Kind::Ollama, "/api/ps") => (
                 200,
                 json!({"models": [{"name": "mock", "model": "mock", "context_length": self.window}]}),
@@ -202,6 +278,13 @@ impl Server {
                 json!({"build_info": "b1-mock", "total_slots": 1, "default_generation_settings": {"n_ctx": self.window},
                     "chat_template_caps": {"supports_tools": true, "supports_tool_calls": true}}),
             ),
+            (Kind::LlamaServer, "/slots") => {
+                let generated = self.shared.lock().map_or(0, |s| s.generated);
+                (
+                    200,
+                    json!([{"id": 0, "is_processing": true, "next_token": [{"n_decoded": generated}]}]),
+                )
+            }
             (Kind::LlamaServer, "/health") => (200, json!({"status": "ok"})),
             (Kind::LlamaServer, "/v1/models") => (
                 200,
@@ -258,18 +341,26 @@ impl Server {
                 bytes,
                 at: Instant::now(),
             });
-            if let Some(text) = shared.summary.clone()
+            if let Some(step) = shared.summary.clone()
                 && strict::asks_for_summary(&path, &body)
             {
-                (super::script::say(&text), cached)
+                (step, cached)
             } else {
                 let at = shared.at.min(shared.steps.len().saturating_sub(1));
                 shared.at += 1;
                 (shared.steps.get(at).cloned()?, cached)
             }
         };
-        if let Err(why) = strict::check(&path, &body) {
+        let hosted = self.shared.lock().ok()?.hosted;
+        let checked = strict::check(&path, &body).and_then(|()| match hosted {
+            Some(api) => strict::check_hosted(&path, &body, api),
+            None => Ok(()),
+        });
+        if let Err(why) = checked {
             return plain(stream, 400, &json!({"error": {"message": format!("refused by the strict server: {why}"), "type": "invalid_request_error"}}).to_string());
+        }
+        if let Ok(mut shared) = self.shared.lock() {
+            shared.generated = step.held_back;
         }
         if !step.delay.is_zero() && self.left_while_waiting(stream, step.delay) {
             return None;
@@ -288,20 +379,33 @@ impl Server {
         let chunks = match &step.raw {
             Some(raw) => raw.clone(),
             None => match path.as_str() {
+                "/v1/responses" if hosted.is_some() => {
+                    let custom = strict::custom_tools(&body);
+                    let plain = responses(&step, &text, &calls, usage);
+                    sealed(plain, &custom)
+                }
                 "/v1/responses" => responses(&step, &text, &calls, usage),
                 "/v1/messages" => messages(&step, &text, &calls, usage),
                 "/api/chat" => ollama(&step, &text, &calls, usage),
                 _ => chat(&step, &text, &calls, usage),
             },
         };
+        let chunks = match step.bend {
+            Some(bend) => bend(&path, chunks),
+            None => chunks,
+        };
         let kind = if path == "/api/chat" {
             "application/x-ndjson"
         } else {
             "text/event-stream"
         };
+        let more = match step.header {
+            "" => String::new(),
+            line => format!("{line}\r\n"),
+        };
         write!(
             stream,
-            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n{more}transfer-encoding: chunked\r\n\r\n"
         )
         .ok()?;
         let send = if step.cut {
@@ -310,6 +414,7 @@ impl Server {
             chunks.len()
         };
         for chunk in &chunks[..send] {
+            std::thread::sleep(step.pace);
             if write!(stream, "{:x}\r\n{chunk}\r\n", chunk.len())
                 .and_then(|()| stream.flush())
                 .is_err()
@@ -326,8 +431,8 @@ impl Server {
     }
 
     /// Waits, and notices at once when the client goes away.
-    fn left_while_waiting(&self, stream: &TcpStream, time: std::time::Duration) -> bool {
-        let _ = stream.set_read_timeout(Some(std::time::Duration::from_millis(20)));
+    fn left_while_waiting(&self, stream: &TcpStream, time: Duration) -> bool {
+        let _ = stream.set_read_timeout(Some(Duration::from_millis(20)));
         let end = Instant::now() + time;
         while Instant::now() < end {
             if matches!(stream.peek(&mut [0]), Ok(0)) {
@@ -484,7 +589,19 @@ fn responses(
         items.push(json!({"type": "function_call", "id": format!("fc_{n}"), "call_id": format!("call_{}", uuid_like(n)), "name": name, "arguments": argument_text(arguments), "status": "completed"}));
     }
     for (index, item) in items.iter().enumerate() {
-        out.push(event(&json!({"type": "response.output_item.added", "output_index": index, "item": {"type": item["type"], "id": item["id"]}})));
+        let mut begun = item.clone();
+        for (part, empty) in [
+            ("arguments", json!("")),
+            ("content", json!([])),
+            ("summary", json!([])),
+        ] {
+            if begun.get(part).is_some() {
+                begun[part] = empty;
+            }
+        }
+        out.push(event(
+            &json!({"type": "response.output_item.added", "output_index": index, "item": begun}),
+        ));
         if item["type"] == "message" {
             out.extend(pieces(text).iter().map(|p| event(&json!({"type": "response.output_text.delta", "output_index": index, "item_id": item["id"], "content_index": 0, "delta": p}))));
         }
@@ -499,6 +616,43 @@ fn responses(
     out.push(event(&json!({"type": format!("response.{status}"), "response": {"id": "r", "status": status, "incomplete_details": why, "output": items,
         "usage": {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0}}}})));
     out
+}
+
+/// The events of a reply as a hosted provider sends them: thoughts are sealed, and a custom tool is
+/// called with its bare input.
+fn sealed(events: Vec<String>, custom: &[String]) -> Vec<String> {
+    fn change(value: &mut Value, custom: &[String]) {
+        match value {
+            Value::Array(list) => list.iter_mut().for_each(|v| change(v, custom)),
+            Value::Object(_) => {
+                let name = value["name"].as_str().unwrap_or_default().to_owned();
+                if value["type"] == "reasoning" && value.get("summary").is_some() {
+                    value["encrypted_content"] = json!("sealed");
+                }
+                if value["type"] == "function_call" && custom.contains(&name) {
+                    let text = value["arguments"].as_str().unwrap_or_default();
+                    let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+                    let input = arguments
+                        .as_object()
+                        .and_then(|a| a.values().next()?.as_str());
+                    let input = input.unwrap_or(text).to_owned();
+                    *value = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": value["call_id"], "name": name, "input": input});
+                    return;
+                }
+                if let Some(fields) = value.as_object_mut() {
+                    fields.values_mut().for_each(|v| change(v, custom));
+                }
+            }
+            _ => {}
+        }
+    }
+    let one = |text: String| {
+        let (head, data) = text.split_once("data: ").expect("an event");
+        let mut value: Value = serde_json::from_str(data.trim()).expect("JSON");
+        change(&mut value, custom);
+        format!("{head}data: {value}\n\n")
+    };
+    events.into_iter().map(one).collect()
 }
 
 fn messages(

@@ -1,6 +1,6 @@
 //! What a strict server refuses, per wire, and how to look into a request.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The tools of a request: name and schema, whatever the wire.
@@ -87,6 +87,79 @@ pub fn parts(path: &str, body: &Value) -> Vec<String> {
     out
 }
 
+/// The conversation of a request in words that are the same on every wire: who says what, calls with
+/// their arguments, results. What a model thought is left out.
+pub fn conversation(path: &str, body: &Value) -> Vec<String> {
+    let list = match path {
+        "/v1/responses" => &body["input"],
+        _ => &body["messages"],
+    };
+    let mut out: Vec<String> = Vec::new();
+    for message in list.as_array().into_iter().flatten() {
+        said(message, &mut out);
+    }
+    out
+}
+
+fn said(message: &Value, out: &mut Vec<String>) {
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+    let call = |name: &Value, arguments: &Value| {
+        let arguments = match arguments.as_str() {
+            Some(text) => serde_json::from_str(text).unwrap_or_else(|_| json!({"input": text})),
+            None => arguments.clone(),
+        };
+        format!("calls {} {arguments}", text(name))
+    };
+    match message["type"].as_str().unwrap_or_default() {
+        "function_call" => return out.push(call(&message["name"], &message["arguments"])),
+        "custom_tool_call" => {
+            let input = json!({"input": message["input"]});
+            return out.push(call(&message["name"], &input));
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            return out.push(format!("gets {}", all_text(&message["output"])));
+        }
+        "reasoning" => return,
+        _ => {}
+    }
+    let role = message["role"].as_str().unwrap_or_default();
+    let mut speak = |words: &str| match role {
+        "system" => {}
+        _ if words.is_empty() => {}
+        "tool" => out.push(format!("gets {words}")),
+        "assistant" => out.push(format!("model: {words}")),
+        // Neighbouring words of the person, and of the program, are one message on some wires.
+        _ => match out.last_mut() {
+            Some(last) if last.starts_with("person: ") => {
+                last.push_str("\n\n");
+                last.push_str(words);
+            }
+            _ => out.push(format!("person: {words}")),
+        },
+    };
+    match &message["content"] {
+        Value::String(words) => speak(words),
+        Value::Array(blocks) => {
+            for block in blocks {
+                match block["type"].as_str().unwrap_or_default() {
+                    "tool_use" => out.push(call(&block["name"], &block["input"])),
+                    "tool_result" => out.push(format!("gets {}", all_text(&block["content"]))),
+                    "thinking" => {}
+                    _ => {
+                        let words = text(&block["text"]);
+                        said(&json!({"role": role, "content": words}), out);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    for sent in message["tool_calls"].as_array().into_iter().flatten() {
+        let function = &sent["function"];
+        out.push(call(&function["name"], &function["arguments"]));
+    }
+}
+
 fn strip_marks(value: &Value) -> Value {
     let mut value = value.clone();
     match &mut value {
@@ -110,7 +183,7 @@ pub fn check(path: &str, body: &Value) -> Result<(), String> {
         if !legal {
             return Err(format!("tool name `{name}`"));
         }
-        if !schema["properties"].is_object() && body["tools"][0]["type"] != "custom" {
+        if !schema["properties"].is_object() && !custom_tools(body).contains(&name) {
             return Err(format!("tool `{name}` has no schema with properties"));
         }
     }
@@ -120,6 +193,186 @@ pub fn check(path: &str, body: &Value) -> Result<(), String> {
         "/api/chat" => chat(body, true),
         _ => chat(body, false),
     }
+}
+
+/// The names of the custom tools of a request.
+pub fn custom_tools(body: &Value) -> Vec<String> {
+    let list = body["tools"].as_array().into_iter().flatten();
+    let custom = list.filter(|t| t["type"] == "custom");
+    custom
+        .filter_map(|t| t["name"].as_str().map(str::to_owned))
+        .collect()
+}
+
+/// Whose rules a hosted server has on the chat wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI's, as most have them.
+    Usual,
+    /// DeepSeek's: the old name of the limit, and the thoughts of each reply with calls come back.
+    DeepSeek,
+}
+
+/// What a hosted provider refuses beside: fields that are not in its API, thoughts without their
+/// seal, calls of one kind answered in another, too many cache marks.
+pub fn check_hosted(path: &str, body: &Value, api: Api) -> Result<(), String> {
+    let known: &[&str] = match path {
+        "/v1/responses" => &[
+            "model",
+            "instructions",
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "input",
+            "max_output_tokens",
+            "store",
+            "stream",
+            "include",
+            "reasoning",
+            "text",
+            "prompt_cache_key",
+            "temperature",
+            "top_p",
+        ],
+        "/v1/messages" => &[
+            "model",
+            "max_tokens",
+            "system",
+            "tools",
+            "messages",
+            "stream",
+            "thinking",
+            "output_config",
+            "temperature",
+            "top_p",
+            "top_k",
+            "stop_sequences",
+        ],
+        _ if api == Api::DeepSeek => &[
+            "model",
+            "messages",
+            "tools",
+            "stream",
+            "stream_options",
+            "max_tokens",
+            "temperature",
+            "top_p",
+            "stop",
+            "thinking",
+            "reasoning_effort",
+            "response_format",
+        ],
+        _ => &[
+            "model",
+            "messages",
+            "tools",
+            "stream",
+            "stream_options",
+            "max_completion_tokens",
+            "temperature",
+            "top_p",
+            "seed",
+            "stop",
+            "reasoning_effort",
+            "response_format",
+        ],
+    };
+    for key in body.as_object().ok_or("no object")?.keys() {
+        if !known.contains(&key.as_str()) {
+            return Err(format!("unknown field {key}"));
+        }
+    }
+    if body["tools"].as_array().is_some_and(Vec::is_empty) {
+        return Err("tools is empty".into());
+    }
+    match path {
+        "/v1/responses" => hosted_responses(body),
+        "/v1/messages" => hosted_messages(body),
+        _ if api == Api::DeepSeek => deepseek(body),
+        _ => Ok(()),
+    }
+}
+
+fn deepseek(body: &Value) -> Result<(), String> {
+    for message in body["messages"].as_array().into_iter().flatten() {
+        if message["tool_calls"].is_array() && !message["reasoning_content"].is_string() {
+            return Err("reasoning_content must come back beside calls".into());
+        }
+        if message.get("reasoning_details").is_some() {
+            return Err("unknown field reasoning_details".into());
+        }
+    }
+    Ok(())
+}
+
+fn hosted_responses(body: &Value) -> Result<(), String> {
+    if body["store"] != false || body["include"][0] != "reasoning.encrypted_content" {
+        return Err("the history would be kept, or thoughts would come without their seal".into());
+    }
+    let custom = custom_tools(body);
+    let items = body["input"].as_array().ok_or("no input")?;
+    let mut kinds = std::collections::HashMap::new();
+    for (at, item) in items.iter().enumerate() {
+        let id = item["call_id"].to_string();
+        match item["type"].as_str().unwrap_or_default() {
+            "reasoning" => {
+                if item["encrypted_content"].as_str().is_none_or(str::is_empty) {
+                    return Err("a thought without its seal".into());
+                }
+                let next = items
+                    .get(at + 1)
+                    .map(|i| i["type"].clone())
+                    .unwrap_or_default();
+                if !["message", "function_call", "custom_tool_call", "reasoning"]
+                    .iter()
+                    .any(|t| next == *t)
+                {
+                    return Err("a thought without its following item".into());
+                }
+            }
+            "custom_tool_call" => drop(kinds.insert(id, "custom_tool_call_output")),
+            "function_call" => {
+                if custom.iter().any(|name| item["name"] == name.as_str()) {
+                    return Err("a custom tool that was called as a function".into());
+                }
+                kinds.insert(id, "function_call_output");
+            }
+            kind @ ("custom_tool_call_output" | "function_call_output")
+                if kinds.get(&id).is_some_and(|wanted| *wanted != kind) =>
+            {
+                return Err(format!("the output of {id} is of the wrong kind"));
+            }
+            _ => {}
+        }
+    }
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        if tool["type"] == "function" && tool["strict"] != false {
+            return Err("strict was not said".into());
+        }
+        if tool["type"] == "custom" && !tool["format"]["definition"].is_string() {
+            return Err("a custom tool without its grammar".into());
+        }
+    }
+    Ok(())
+}
+
+fn hosted_messages(body: &Value) -> Result<(), String> {
+    let marks = body.to_string().matches("cache_control").count();
+    if marks == 0 || marks > 4 {
+        return Err(format!("{marks} blocks with cache_control"));
+    }
+    for message in body["messages"].as_array().into_iter().flatten() {
+        for block in message["content"].as_array().into_iter().flatten() {
+            if block["type"] == "thinking" && block["signature"].as_str().is_none_or(str::is_empty)
+            {
+                return Err("a thought without its signature".into());
+            }
+            if block["type"] == "thinking" && block.get("cache_control").is_some() {
+                return Err("a cache mark on a thought".into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn chat(body: &Value, ollama: bool) -> Result<(), String> {
@@ -186,6 +439,15 @@ fn responses(body: &Value) -> Result<(), String> {
             return Err("an item has an id that this server never stored".into());
         }
         match item["type"].as_str().unwrap_or_default() {
+            "custom_tool_call" => {
+                if !item["input"].is_string() {
+                    return Err("a custom call without its input".into());
+                }
+                open.insert(item["call_id"].to_string());
+            }
+            "custom_tool_call_output" if !open.remove(&item["call_id"].to_string()) => {
+                return Err("an output without its custom call".into());
+            }
             "function_call" => {
                 let arguments = item["arguments"].as_str().unwrap_or_default();
                 if !serde_json::from_str::<Value>(arguments).is_ok_and(|v| v.is_object()) {

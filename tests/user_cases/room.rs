@@ -10,7 +10,7 @@ use crate::{numbers, result, tells};
 const END_ONLY: [&str; 2] = ["opencode", "pi"];
 
 #[test]
-fn o04_one_tool_result_never_fills_the_window() {
+pub fn o04_one_tool_result_never_fills_the_window() {
     for harness in harnesses() {
         let run = Agent::new()
             .harness(harness)
@@ -42,7 +42,7 @@ fn told_file(said: &str) -> Option<&str> {
 }
 
 #[test]
-fn o05_compaction_that_cannot_help_stops() {
+pub fn o05_compaction_that_cannot_help_stops() {
     let rules = "Follow these rules to the letter.\n".repeat(180);
     for harness in harnesses() {
         for window in [512, 1_024, 2_048] {
@@ -81,7 +81,7 @@ fn o05_compaction_that_cannot_help_stops() {
 }
 
 #[test]
-fn o22_output_caps_keep_what_matters() {
+pub fn o22_output_caps_keep_what_matters() {
     let command = "head -c 300000 /dev/zero | tr '\\0' x; echo; seq 1 20000; \
         echo 'error[E1234]: middle'; seq 1 20000; echo LAST; exit 3";
     for harness in harnesses() {

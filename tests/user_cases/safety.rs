@@ -8,7 +8,7 @@ use serde_json::json;
 
 #[cfg(unix)]
 #[test]
-fn o34_patches_stay_inside() {
+pub fn o34_patches_stay_inside() {
     let add = |path: &str| {
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch");
         run(&format!("apply_patch <<'EOF'\n{patch}\nEOF"))
@@ -62,7 +62,7 @@ fn o34_patches_stay_inside() {
 }
 
 #[test]
-fn o35_secrets_stay_out_of_commands() {
+pub fn o35_secrets_stay_out_of_commands() {
     for harness in harnesses() {
         let agent = || {
             Agent::new()
@@ -90,7 +90,7 @@ fn o35_secrets_stay_out_of_commands() {
 
 #[cfg(unix)]
 #[test]
-fn o36_a_cloned_repository_is_inert() {
+pub fn o36_a_cloned_repository_is_inert() {
     for harness in harnesses() {
         let agent = Agent::new()
             .harness(harness)
@@ -114,6 +114,16 @@ fn o36_a_cloned_repository_is_inert() {
         let run = agent
             .git()
             .file(".openinterpreter/config.toml", &config)
+            .file(".openinterpreter/hooks.json", hooks.to_string())
+            .file(
+                ".openinterpreter/rules/all.rules",
+                "prefix_rule(pattern=[\"touch\"])\n",
+            )
+            .file(
+                ".agents/skills/s/SKILL.md",
+                "---\nname: s\ndescription: skill-4711\n---\n",
+            )
+            .file(".agents/skills/s/run.sh", touch(1))
             .file(".codex/config.toml", &config)
             .file(".env", "INTERPRETER_HOME=./.openinterpreter\n")
             .file(".mcp.json", servers.to_string())
@@ -128,10 +138,15 @@ fn o36_a_cloned_repository_is_inert() {
             .expect_no_file("../pwn3");
         let said = run.stderr.lines().filter(|l| l.contains("not trusted"));
         assert_eq!(said.count(), 1, "{harness}: {}", run.stderr);
-        assert!(
-            run.stderr.contains(".openinterpreter/config.toml"),
-            "{harness}"
-        );
+        for part in [
+            ".openinterpreter/config.toml",
+            ".openinterpreter/hooks.json",
+            ".openinterpreter/rules/all.rules",
+            "the skill .agents/skills/s",
+        ] {
+            assert!(run.stderr.contains(part), "{harness}: {part}");
+        }
+        assert!(!run.request_text(1).contains("skill-4711"), "{harness}");
         assert!(
             !run.home
                 .path()

@@ -3,7 +3,7 @@
 use crate::script;
 use crate::support::script::*;
 use crate::support::server::Kind;
-use crate::support::{Agent, harnesses};
+use crate::support::{Agent, harnesses, usual_wire};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -41,13 +41,15 @@ fn o02_which_window_wins() {
 }
 
 #[test]
-fn o16_a_slow_first_token() {
+pub fn o16_a_slow_first_token() {
     let late = || say("late").after(Duration::from_secs(22));
+    let wire = usual_wire();
     std::thread::scope(|threads| {
         for harness in harnesses() {
             threads.spawn(move || {
                 let steps = script![finish(harness, "late").after(Duration::from_secs(22))];
-                let run = Agent::new().harness(harness).model(steps).run("go");
+                let agent = Agent::new().harness(harness).wire(wire);
+                let run = agent.model(steps).run("go");
                 let run = run
                     .expect_exit(0)
                     .expect_stdout("late\n")
@@ -58,6 +60,7 @@ fn o16_a_slow_first_token() {
             threads.spawn(move || {
                 let run = Agent::new()
                     .harness(harness)
+                    .wire(wire)
                     .model(script![late()])
                     .args([
                         "-c",
@@ -119,6 +122,8 @@ fn o29_models_from_the_server() {
             (Kind::LmStudio, "chat", "LM Studio"),
             (Kind::Vllm, "chat", "vLLM"),
             (Kind::Plain, "chat", "mock"),
+            (Kind::Plain, "responses", "mock"),
+            (Kind::LlamaServer, "messages", "llama-server"),
         ] {
             let agent = || {
                 Agent::new()

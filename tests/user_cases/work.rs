@@ -2,7 +2,7 @@
 
 use crate::script;
 use crate::support::script::*;
-use crate::support::{Agent, WIRES, harnesses, shell, strict, with_tools};
+use crate::support::{Agent, WIRES, harnesses, shell, strict, usual_wire, with_tools};
 use crate::{numbers, result};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -70,20 +70,22 @@ fn o08_a_patch_in_the_wrong_wrapper() {
 
 #[cfg(unix)]
 #[test]
-fn o18_stdin_that_never_closes() {
+pub fn o18_stdin_that_never_closes() {
+    let wire = usual_wire();
     // The pipe is waited for five seconds, in all harnesses together.
     std::thread::scope(|threads| {
         for harness in harnesses() {
-            threads.spawn(move || o18_stdin(harness));
+            threads.spawn(move || o18_stdin(harness, wire));
         }
     });
 }
 
 #[cfg(unix)]
-fn o18_stdin(harness: &str) {
+fn o18_stdin(harness: &str, wire: &str) {
     let agent = || {
         Agent::new()
             .harness(harness)
+            .wire(wire)
             .model(script![finish(harness, "hello")])
     };
     let (waits, _open) = agent().open_stdin();
@@ -106,7 +108,7 @@ fn o18_stdin(harness: &str) {
 }
 
 #[test]
-fn o23_failure_carries_its_text() {
+pub fn o23_failure_carries_its_text() {
     for harness in harnesses() {
         let agent = || {
             Agent::new().harness(harness).model(script![
@@ -135,7 +137,7 @@ fn o23_failure_carries_its_text() {
 
 #[cfg(unix)]
 #[test]
-fn o33_the_shell_is_named() {
+pub fn o33_the_shell_is_named() {
     for harness in harnesses() {
         let agent = Agent::new().harness(harness).model(script![
             // Its own name, as it was started.

@@ -1,14 +1,15 @@
 //! What a call asks for.
 
-use super::{Family, only_looks, task_number};
+use super::{Family, agents, task_number};
 use crate::harnesses::format::args::{self, Args};
 use crate::harnesses::format::edit::SNAKE;
-use crate::harnesses::format::surface;
+use crate::harnesses::format::page::by_https;
+use crate::harnesses::format::{skills, surface};
 use crate::harnesses::{CallError, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{
-    Action, AskedQuestion, Delegate, Escalation, Grep, GrepWant, OnTimeout, PlanStep, Read, Shell,
-    WriteRule,
+    Action, AgentWant, AskedQuestion, CellEdit, CellKind, CellMode, Escalation, Fetch, Grep,
+    GrepWant, OnTimeout, PlanStep, Read, Shell, WriteRule,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(super) const TIMEOUT: (u64, u64) = (120_000, 600_000);
 pub(super) const WAIT: (u64, u64) = (30_000, 600_000);
 /// The most bytes of one read: 25,000 tokens of three bytes.
 pub(super) const READ_BYTES: usize = 75_000;
+/// How long a page may take.
+const FETCH: Duration = Duration::from_secs(60);
 /// The most files of a glob.
 pub(super) const FILES: usize = 100;
 /// Results of a search by default, and of one that asks for all.
@@ -87,23 +90,28 @@ impl Family {
                 limit: FILES,
             }),
             "Grep" => grep(&args),
+            "NotebookEdit" => cell(&args),
             "Read" => self.read_file(&args),
-            "TaskOutput" => Ok(Action::ShellWait {
-                id: Some(task(&args)?),
-                wait: match args.flag("block") {
-                    Some(false) => Duration::ZERO,
-                    _ => Duration::from_millis(
-                        args.whole("timeout")
-                            .and_then(|ms| u64::try_from(ms).ok())
-                            .unwrap_or(WAIT.0)
-                            .min(WAIT.1),
-                    ),
-                },
-                all: true,
+            "SendMessage" => self.send(&args),
+            "Skill" => skills::call(&args, "skill"),
+            "TaskOutput" => output(&args),
+            "TaskStop" => match agents::task(&args, AgentWant::Close) {
+                Some(action) => Ok(action),
+                None => Ok(Action::ShellStop { id: task(&args)? }),
+            },
+            "ToolSearch" => Ok(Action::FindTools {
+                query: args.need_filled("query")?,
+                limit: size(args.positive("max_results")).unwrap_or(5).min(20),
             }),
-            "TaskStop" => Ok(Action::ShellStop { id: task(&args)? }),
             "TodoRead" => Ok(Action::PlanRead),
             "TodoWrite" => todos(&args),
+            "WebFetch" => {
+                args.need_filled("prompt")?;
+                Ok(Action::Fetch(Fetch {
+                    skip: size(args.positive("offset")).unwrap_or(0),
+                    ..Fetch::new(by_https(&args.need_filled("url")?), FETCH)
+                }))
+            }
             "Write" => Ok(Action::Write {
                 path: args.need_filled("file_path")?,
                 content: args.need("content")?,
@@ -114,18 +122,6 @@ impl Family {
             }),
             name => Err(surface::unknown(self.tools, name)),
         }
-    }
-
-    fn agent(&self, args: &Args) -> Result<Action, CallError> {
-        let role = args
-            .filled("subagent_type")
-            .unwrap_or_else(|| self.role.to_owned());
-        Ok(Action::Delegate(Delegate {
-            read_only: only_looks(&role),
-            title: args.need_filled("description")?,
-            prompt: args.need_filled("prompt")?,
-            role,
-        }))
     }
 
     fn bash(&self, args: &Args) -> Result<Action, CallError> {
@@ -177,6 +173,55 @@ impl Family {
 
 fn size(number: Option<u64>) -> Option<usize> {
     number.map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+/// NotebookEdit.
+fn cell(args: &Args) -> Result<Action, CallError> {
+    let mode = match args.text("edit_mode") {
+        None | Some("replace") => CellMode::Replace,
+        Some("insert") => CellMode::Insert,
+        Some("delete") => CellMode::Delete,
+        Some(_) => return Err(args.wrong("\"edit_mode\" must be replace, insert or delete")),
+    };
+    let kind = match args.text("cell_type") {
+        None => None,
+        Some("code") => Some(CellKind::Code),
+        Some("markdown") => Some(CellKind::Markdown),
+        Some(_) => return Err(args.wrong("\"cell_type\" must be code or markdown")),
+    };
+    let cell = args.filled("cell_id");
+    if cell.is_none() && mode != CellMode::Insert {
+        return Err(
+            args.wrong("\"cell_id\" is missing: the cell that is meant, or cell-0 for the first")
+        );
+    }
+    Ok(Action::EditCell(CellEdit {
+        path: args.need_filled("notebook_path")?,
+        cell,
+        source: args.need("new_source")?,
+        kind,
+        mode,
+    }))
+}
+
+/// TaskOutput.
+fn output(args: &Args) -> Result<Action, CallError> {
+    if let Some(action) = agents::task(args, AgentWant::Answer) {
+        return Ok(action);
+    }
+    Ok(Action::ShellWait {
+        id: Some(task(args)?),
+        wait: match args.flag("block") {
+            Some(false) => Duration::ZERO,
+            _ => Duration::from_millis(
+                args.whole("timeout")
+                    .and_then(|ms| u64::try_from(ms).ok())
+                    .unwrap_or(WAIT.0)
+                    .min(WAIT.1),
+            ),
+        },
+        all: true,
+    })
 }
 
 /// The number of the background command that a call names.

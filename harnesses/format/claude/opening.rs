@@ -8,7 +8,10 @@ use std::fmt::Write;
 const CHILD: &str = include_str!("child.md");
 
 /// Tools that a nested agent goes without, beside those for which it has no one to ask.
-const NOT_NESTED: [(&str, &str); 1] = [("TaskOutput", "a nested agent reads the output file")];
+const NOT_NESTED: [(&str, &str); 2] = [
+    ("TaskOutput", "a nested agent reads the output file"),
+    ("ToolSearch", "a nested agent has all its tools before it"),
+];
 /// Tools that one which only looks goes without.
 const NOT_LOOKING: [&str; 3] = ["Edit", "Write", "TodoRead"];
 
@@ -87,6 +90,7 @@ impl Family {
         for (name, why) in NOT_NESTED {
             drop(name, why);
         }
+        start.deferred.clear();
         for name in NOT_LOOKING.iter().filter(|_| looks) {
             drop(name, "this agent changes nothing");
         }

@@ -1,18 +1,20 @@
 //! How what came of a call is told.
 
-use super::{Family, numbered_plan, reminder, search, shell};
+use super::{Family, agents, numbered_plan, reminder, search, shell};
 use crate::harnesses::format::args::Args;
+use crate::harnesses::format::skills;
 use crate::harnesses::format::{
-    answer, answer_parts, changed_files, clip, matched_by, not_done, numbered,
+    answer, answer_parts, changed_files, clip, matched_by, not_done, numbered, page,
 };
 use crate::harnesses::{Done, Item};
-use crate::model::{Part, ToolResult};
 use crate::tools::action::{
-    Action, AskedQuestion, ChangeKind, DelegateOut, FileChange, JobOut, Outcome, ReadOut,
-    ShellStatus, ToolError, Unique,
+    Action, AskedQuestion, ChangeKind, FileChange, JobOut, Outcome, PageOut, ReadOut, ShellStatus,
+    ToolError, Unique,
 };
 use std::fmt::Write;
 
+/// The most bytes of a page.
+const PAGE: usize = 30_000;
 /// The most bytes of a text that an error quotes.
 const QUOTED: usize = 300;
 
@@ -58,6 +60,7 @@ impl Family {
                 search::lines(query, self.flag(done, "-n") != Some(false), out, room)
             }
             (Action::Grep(query), Outcome::Counted(out)) => search::counts(query, out, room),
+            (_, Outcome::Fetched(out)) => self.page(done, out, room),
             (_, Outcome::Listed(out)) => out
                 .entries
                 .iter()
@@ -72,6 +75,15 @@ impl Family {
                 },
                 Outcome::Shell(out),
             ) => self.task(*id, !wait.is_zero(), out, room),
+            (action, Outcome::Agents(all)) => {
+                let want = match action {
+                    Action::Agents { want, .. } => Some(*want),
+                    _ => None,
+                };
+                let all: Vec<String> = all.iter().map(|one| agents::told(one, want)).collect();
+                all.join("\n")
+            }
+            (_, Outcome::ToolsFound(text)) => text.clone(),
             (_, Outcome::Jobs(jobs)) => running(jobs),
             (_, Outcome::Planned) => {
                 "The todo list was saved. Keep it current, and go on with the item in progress."
@@ -83,6 +95,9 @@ impl Family {
                 "The user agreed to the plan. Plan mode is over: begin with the work now.".into()
             }
             (Action::Ask { questions }, Outcome::Answered(answers)) => answered(questions, answers),
+            (_, Outcome::Skill(out)) => {
+                format!("Launching skill: {}\n\n{}", out.name, skills::text(out))
+            }
             (_, other) => not_done(other).unwrap_or_else(|| "Done.".into()),
         }
     }
@@ -96,62 +111,29 @@ impl Family {
         args.is_some_and(|args| args.value(key).is_some())
     }
 
+    /// The text of a page, and at its end what the model wanted to know: the original lets another
+    /// model answer that from the page, and here there is none.
+    fn page(&self, done: &Done, out: &PageOut, room: usize) -> String {
+        if let Some(to) = &out.redirect {
+            return page::elsewhere(to, "WebFetch");
+        }
+        let prompt = done
+            .call
+            .as_ref()
+            .and_then(|call| Args::of(call, self.tools).ok()?.filled("prompt"));
+        let prompt = clip(&prompt.unwrap_or_default(), QUOTED);
+        let (text, rest) = page::text(
+            out,
+            PAGE.min(room.saturating_sub(PARTIAL * 5 + prompt.len())),
+        );
+        let rest = rest.map_or_else(String::new, |rest| format!("\n\n[{rest}]"));
+        format!("{text}{rest}\n\n---\nYou wanted to know from this page: {prompt}")
+    }
+
     /// A yes or no of the call.
-    fn flag(&self, done: &Done, key: &str) -> Option<bool> {
+    pub(super) fn flag(&self, done: &Done, key: &str) -> Option<bool> {
         let call = done.call.as_ref()?;
         Args::of(call, self.tools).ok()?.flag(key)
-    }
-
-    /// The last words of a nested agent, then a block of its own about it.
-    fn delegated(&self, done: &Done, out: &DelegateOut, room: usize) -> Item {
-        let mut text = match out.text.trim() {
-            "" => "(The agent gave no answer.)".to_owned(),
-            text => text.to_owned(),
-        };
-        if let Some(why) = &out.failure {
-            let _ = write!(text, "\n\nThe agent ended early: {why}");
-        }
-        if self.flag(done, "run_in_background") == Some(true) {
-            text.push_str("\n\nNote: it did not run in the background; it is done.");
-        }
-        let about = format!(
-            "agentId: agent_{} (it has ended; for more, start another one)\n<usage>{}: {}\ntool_uses: {}\nduration_ms: {}</usage>",
-            out.id,
-            self.tokens,
-            out.tokens,
-            out.actions,
-            out.took.as_millis()
-        );
-        if about.len() + 100 > room {
-            return answer(done, text, false, room);
-        }
-        let mut item = answer(done, text, false, room - about.len() - 1);
-        if let Some(content) = content(&mut item) {
-            content.push(Part::text(about));
-        }
-        item
-    }
-}
-
-/// The parts of an answer.
-fn content(item: &mut Item) -> Option<&mut Vec<Part>> {
-    match item {
-        Item::ToolResult(ToolResult { content, .. }) | Item::User { content } => Some(content),
-        _ => None,
-    }
-}
-
-/// Puts words of the program at the end of an answer: after its text, or after its picture.
-pub(super) fn append(item: &mut Item, words: &str) {
-    let Some(content) = content(item) else {
-        return;
-    };
-    match content.last_mut() {
-        Some(Part::Text { text }) => {
-            text.push_str("\n\n");
-            text.push_str(words);
-        }
-        _ => content.push(Part::text(words)),
     }
 }
 

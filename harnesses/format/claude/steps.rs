@@ -1,9 +1,9 @@
 //! What the agents of the family keep in mind from step to step: how long the todo list was left
 //! alone, and which call started which background command.
 
-use super::results::append;
-use super::{Family, numbered_plan, reminder, task_id};
-use crate::harnesses::format::{planning, surface};
+use super::{Family, NOTE_SKILLS, SkillList, agents, numbered_plan, reminder, task_id};
+use crate::harnesses::format::append;
+use crate::harnesses::format::{planning, skills, surface};
 use crate::harnesses::{Context, Done, Item, Notice, Start, State};
 use crate::tools::action::{Action, Outcome, ShellStatus, StepStatus};
 use std::fmt::Write;
@@ -36,6 +36,25 @@ impl Family {
             opening,
             ..surface::start(self.tools, "", self.left_out, cx)
         };
+        if !cx.skills.is_empty() {
+            match self.skills {
+                SkillList::First => {
+                    let list = format!(
+                        "These skills can be read with the Skill tool:\n\n{}",
+                        skills::lines(cx, false)
+                    );
+                    start.opening.insert(0, Item::user(super::reminder(&list)));
+                }
+                SkillList::WithFiles => {
+                    let list = skills::block(cx, "read its file");
+                    start.opening.insert(0, Item::user(list));
+                }
+                SkillList::AfterPrompt => {
+                    let list = format!("Skills:\n{}", skills::lines(cx, false));
+                    start.state.notes.insert(NOTE_SKILLS.into(), list);
+                }
+            }
+        }
         for (tool, counter) in [("TodoWrite", STALE), ("ExitPlanMode", PLAN_TOOLS)] {
             if start.tools.iter().any(|offered| offered.name == tool) {
                 start.state.counters.insert(counter.into(), 0);
@@ -91,6 +110,9 @@ impl Family {
                         state.notes.insert(task_id(id), call.id.clone());
                     }
                 }
+                (Some(call), Ok((Action::Delegate(_), Outcome::Agents(agents)))) => {
+                    agents::remember(state, &call.id, agents);
+                }
                 (_, Ok((Action::ShellStop { id }, Outcome::Shell(_)))) => {
                     state.notes.remove(&task_id(*id));
                 }
@@ -130,6 +152,7 @@ impl Family {
             Notice::Planning(true) if state.counters.contains_key(PLAN_TOOLS) => {
                 reminder(self.planning)
             }
+            Notice::AgentDone(agent) => agents::notice(state, agent),
             Notice::Planning(on) => reminder(planning(*on)),
             Notice::Nudge(text) => reminder(text),
         })

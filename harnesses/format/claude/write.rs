@@ -1,11 +1,11 @@
 //! The inverse of the calls: from an action to the call that asks for it.
 
 use super::calls::{MATCHES, TIMEOUT, WAIT};
-use super::{Family, LOOKING, only_looks, task_id};
+use super::{Family, SkillList, agents, task_id};
 use crate::harnesses::format::edit::SNAKE;
-use crate::harnesses::format::surface;
+use crate::harnesses::format::{skills, surface};
 use crate::tools::action::{
-    Action, AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, Shell,
+    Action, AskedQuestion, CellKind, CellMode, Grep, GrepWant, PlanStep, Read, Shell,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -56,7 +56,24 @@ impl Family {
                 "AskUserQuestion",
                 json!({"questions": questions.iter().map(question).collect::<Vec<_>>()}),
             ),
-            Action::Delegate(part) => ("Agent", agent(part)),
+            Action::EditCell(edit) => {
+                let mut call = json!({"notebook_path": edit.path, "new_source": edit.source});
+                put(&mut call, "cell_id", edit.cell.as_deref());
+                put(&mut call, "cell_type", edit.kind.map(cell_kind));
+                put(&mut call, "edit_mode", cell_mode(edit.mode));
+                ("NotebookEdit", call)
+            }
+            Action::Delegate(part) => self.written_agent(part),
+            Action::Agents { agents, want } => return agents::written(agents, *want),
+            Action::FindTools { query, .. } => ("ToolSearch", json!({ "query": query })),
+            Action::Skill { name, args } if self.skills != SkillList::WithFiles => {
+                ("Skill", skills::written("skill", name, args.as_deref()))
+            }
+            Action::Fetch(fetch) => {
+                let mut call = json!({"url": fetch.url, "prompt": "What it says."});
+                put(&mut call, "offset", (fetch.skip > 0).then_some(fetch.skip));
+                ("WebFetch", call)
+            }
             _ => return None,
         })
     }
@@ -86,6 +103,22 @@ pub fn todos<'a>(
         })
         .collect();
     json!({ "todos": todos })
+}
+
+fn cell_kind(kind: CellKind) -> &'static str {
+    match kind {
+        CellKind::Code => "code",
+        CellKind::Markdown => "markdown",
+    }
+}
+
+/// How a cell is changed, where it is not the usual way.
+fn cell_mode(mode: CellMode) -> Option<&'static str> {
+    match mode {
+        CellMode::Replace => None,
+        CellMode::Insert => Some("insert"),
+        CellMode::Delete => Some("delete"),
+    }
 }
 
 /// Adds an argument that is there.
@@ -154,13 +187,4 @@ fn question(asked: &AskedQuestion) -> Value {
         .map(|(label, meaning)| json!({"label": label, "description": meaning}))
         .collect();
     json!({"question": asked.question, "header": asked.header, "options": options, "multiSelect": asked.several})
-}
-
-fn agent(part: &Delegate) -> Value {
-    // Another agent's name for such a role says nothing about what it may do.
-    let role = match part.read_only && !only_looks(&part.role) {
-        true => LOOKING[0],
-        false => &part.role,
-    };
-    json!({"description": part.title, "prompt": part.prompt, "subagent_type": role})
 }

@@ -3,9 +3,10 @@
 use crate::harnesses::CallError;
 use crate::harnesses::format::args::{self, Args};
 use crate::tools::action::{
-    Action, AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, WriteRule,
+    Action, AskedQuestion, Fetch, Grep, GrepWant, PlanStep, Read, WriteRule,
 };
 use serde_json::Value;
+use std::time::Duration;
 
 /// The most lines and bytes of one read; a read from the end goes back as far.
 pub const READ: (usize, usize) = (1000, 102_400);
@@ -13,8 +14,8 @@ pub const READ: (usize, usize) = (1000, 102_400);
 pub const HITS: (usize, usize) = (250, 2000);
 /// Seconds of a command by default, and at most: in the foreground, in the background.
 pub const SECONDS: (u64, u64, u64) = (60, 300, 86_400);
-/// The roles of a nested agent; the first is the default.
-pub const ROLES: [&str; 3] = ["coder", "explore", "plan"];
+/// How long a page may take.
+const FETCH: Duration = Duration::from_secs(60);
 
 /// Read, ReadFile. A negative `line_offset` counts from the end.
 pub fn read(args: &Args) -> Result<Action, CallError> {
@@ -117,6 +118,11 @@ pub fn todos(args: &Args) -> Result<Action, CallError> {
     })
 }
 
+/// FetchURL.
+pub fn fetch(args: &Args) -> Result<Action, CallError> {
+    Ok(Action::Fetch(Fetch::new(args.need_filled("url")?, FETCH)))
+}
+
 /// AskUserQuestion.
 pub fn questions(args: &Args) -> Result<Action, CallError> {
     let mut questions = Vec::new();
@@ -171,26 +177,4 @@ pub fn exit_plan(args: &Args) -> Action {
             lines => format!("Options:\n{}", lines.join("\n")),
         },
     }
-}
-
-/// Agent.
-pub fn delegate(args: &Args) -> Result<Action, CallError> {
-    if args.filled("resume").is_some() {
-        return Err(CallError::Refused(
-            "An agent that has ended cannot go on. Start a new one without \"resume\", with everything that it has to know in \"prompt\"."
-                .into(),
-        ));
-    }
-    let role = args
-        .filled("subagent_type")
-        .unwrap_or_else(|| ROLES[0].into());
-    if !ROLES.contains(&role.as_str()) {
-        return Err(args.wrong("\"subagent_type\" must be coder, explore or plan"));
-    }
-    Ok(Action::Delegate(Delegate {
-        read_only: role != ROLES[0],
-        role,
-        title: args.need("description")?,
-        prompt: args.need_filled("prompt")?,
-    }))
 }

@@ -2,7 +2,7 @@
 //! words of the user.
 
 use super::{AFTER, BEFORE, NO_PLAN, NO_TASKS};
-use crate::harnesses::format::{documents, prompt, surface};
+use crate::harnesses::format::{documents, prompt, skills, surface};
 use crate::harnesses::{Context, Size, Start};
 use std::fmt::Write;
 
@@ -94,6 +94,13 @@ impl Agent {
                 text,
                 "\n\n# Project Information\nWhat the AGENTS.md files say about this project. Keep to it, unless the user or the rules above say otherwise.\n\n{fence}\n{}\n{fence}",
                 files.join("\n\n")
+            );
+        }
+        if !cx.skills.is_empty() {
+            let _ = write!(
+                text,
+                "\n\n# Skills\nA skill tells how a kind of task is done here. When one fits, read its SKILL.md before you begin; its paths count from its folder.\n\n{}",
+                skills::grouped(cx)
             );
         }
         if let Some(words) = &cx.developer_instructions {

@@ -4,14 +4,16 @@ use super::calls::READ;
 use super::{listed, tasks};
 use crate::harnesses::Done;
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::{changed_files, clip, not_done, planning};
+use crate::harnesses::format::{changed_files, clip, not_done, page, planning};
 use crate::tools::action::{
-    Action, AskedQuestion, CountOut, Delegate, DelegateOut, FoundOut, Grep, GrepOut, Outcome,
-    PlanStep, ReadOut, ToolError,
+    Action, AskedQuestion, CountOut, FoundOut, Grep, GrepOut, Outcome, PageOut, PlanStep, ReadOut,
+    ToolError,
 };
 use std::fmt::Write;
 use std::path::Path;
 
+/// The most bytes of a page.
+const PAGE: usize = 50_000;
 /// The most bytes of one line of a file or a search.
 const LINE: usize = 2000;
 
@@ -296,29 +298,6 @@ pub fn answers(questions: &[AskedQuestion], given: &[Vec<String>]) -> Option<ser
     (!answers.is_empty()).then(|| serde_json::json!({"answers": answers}))
 }
 
-/// The result of a nested agent; `extra` stands after its id.
-pub fn delegated(part: &Delegate, out: &DelegateOut, extra: &str) -> Told {
-    let status = match out.failure {
-        Some(_) => "failed",
-        None => "completed",
-    };
-    let summary = match out.text.trim() {
-        "" => "The agent ended without an answer.",
-        text => text,
-    };
-    Told {
-        output: format!(
-            "agent_id: a{:08x}\n{extra}actual_subagent_type: {}\nstatus: {status}\n\n[summary]\n{summary}",
-            out.id, part.role
-        ),
-        remark: out
-            .failure
-            .as_ref()
-            .map_or_else(String::new, |why| format!("subagent error: {why}")),
-        is_error: out.failure.is_some(),
-    }
-}
-
 /// The beginning or end of planning, to which the user agreed.
 pub fn mode(on: bool, plan: &str) -> String {
     if on {
@@ -328,6 +307,26 @@ pub fn mode(on: bool, plan: &str) -> String {
         );
     }
     format!("The user agreed to the plan. Carry it out now.\n\n## Approved Plan:\n{plan}")
+}
+
+/// FetchURL: the text, and a sentence on what it is; none for a page that is elsewhere.
+pub fn web_page(out: &PageOut, room: usize) -> Told {
+    if let Some(to) = &out.redirect {
+        return Told::output(page::elsewhere(to, "FetchURL"));
+    }
+    let (text, rest) = page::text(out, PAGE.min(room));
+    let mut remark = match out.extracted {
+        true => "This is the main text of the page.".to_owned(),
+        false => "This is the full content of the page.".to_owned(),
+    };
+    if let Some(rest) = rest {
+        let _ = write!(remark, " {rest}");
+    }
+    Told {
+        output: text.to_owned(),
+        remark,
+        is_error: false,
+    }
 }
 
 /// What is told alike of everything that has no layout of its own.

@@ -3,7 +3,7 @@
 use super::results::Told;
 use crate::harnesses::CallError;
 use crate::harnesses::format::args::Args;
-use crate::harnesses::format::cut::{Limit, allowance, cut};
+use crate::harnesses::format::cut::Limit;
 use crate::harnesses::format::{exit_code, plain, whereabouts};
 use crate::tools::action::{JobOut, ShellOut, ShellStatus};
 use std::fmt::Write;
@@ -87,14 +87,7 @@ fn limited(
     room: usize,
 ) -> (String, bool) {
     let output = plain(&out.output.text);
-    let cut = cut(
-        &output,
-        Limit {
-            bytes: most.min(allowance(output.len(), around, room, FRAME + around)),
-            lines: usize::MAX,
-            head_percent,
-        },
-    );
+    let cut = Limit::bytes(most, head_percent).output(&output, around, room, FRAME);
     (cut.join(CUT), cut.split)
 }
 

@@ -5,7 +5,7 @@ use crate::harnesses::tests::{call, context, read, reply, tell};
 use crate::harnesses::{ALL, Context, Size};
 use crate::model::ToolSpec;
 use crate::tools::action::{
-    ChangeKind, Delegate, FileChange, Grep, GrepWant, Outcome, ReadOut, Shell, ToolError,
+    AgentWant, ChangeKind, Delegate, FileChange, Grep, GrepWant, Outcome, ReadOut, Shell, ToolError,
 };
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn who_explores_is_told_of_the_repository() {
     }
 }
 
-/// facts: Agent. What cannot work is said: an agent that ended does not go on.
+/// facts: Agent; persistent and resumable by id.
 #[test]
 fn agents_are_read() {
     for harness in both() {
@@ -183,10 +183,25 @@ fn agents_are_read() {
         };
         assert_eq!((part.role.as_str(), part.read_only), ("explore", true));
         assert!(agent(json!({"subagent_type": "writer"})).is_err());
-        assert!(matches!(
-            agent(json!({"resume": "a1"})),
-            Err(CallError::Refused(_))
-        ));
+        let resumed = json!({"resume": "a0000001a", "run_in_background": true});
+        let Ok(Action::Delegate(resumed)) = agent(resumed) else {
+            panic!("an agent")
+        };
+        assert_eq!(
+            (resumed.agent.as_deref(), resumed.later),
+            (Some("26"), true)
+        );
+        let (_, written) = harness.write(&Action::Delegate(resumed)).expect("an agent");
+        assert_eq!(written["resume"], "a0000001a");
+        // Tasks of agents are looked at and stopped like those of commands.
+        for (tool, want) in [
+            ("TaskOutput", AgentWant::Answer),
+            ("TaskStop", AgentWant::Close),
+        ] {
+            let action = read(harness, call(tool, json!({"task_id": "agent-0000001a"})));
+            let agents = vec!["26".into()];
+            assert_eq!(action, Ok(Action::Agents { agents, want }));
+        }
         // The role of another harness becomes the one that may do as much.
         let other = Action::Delegate(Delegate {
             role: "general-purpose".into(),

@@ -1,9 +1,9 @@
 //! The arguments of a call from its action: the inverse of [`calls`](super::calls).
 
-use super::calls::{HITS, READ, ROLES};
+use super::calls::{HITS, READ};
 use super::status_name;
 use crate::harnesses::format::args::{always, object, unless};
-use crate::tools::action::{AskedQuestion, Delegate, Grep, GrepWant, PlanStep, Read, WriteRule};
+use crate::tools::action::{AskedQuestion, Grep, GrepWant, PlanStep, Read, WriteRule};
 use serde_json::{Value, json};
 
 /// Of Read and ReadFile.
@@ -77,14 +77,4 @@ pub fn questions(questions: &[AskedQuestion]) -> Value {
         })
         .collect();
     json!({"questions": questions})
-}
-
-/// Of Agent. The role of another harness becomes the one that may do as much.
-pub fn delegate(part: &Delegate) -> Value {
-    let role = match ROLES.iter().find(|role| **role == part.role) {
-        Some(role) => role,
-        None if part.read_only => "explore",
-        None => "coder",
-    };
-    json!({"prompt": part.prompt, "description": part.title, "subagent_type": role})
 }

@@ -7,6 +7,7 @@
 mod reader;
 
 use super::shell::base_name;
+use super::windows;
 use reader::Reader;
 
 /// How deep scripts within scripts are followed. What is nested deeper counts as dangerous.
@@ -38,32 +39,51 @@ const SUDO_LONG_VALUES: [&str; 11] = [
 
 /// True for a script in which `rm` is run with a force flag, at any place.
 pub fn is_dangerous(script: &str) -> bool {
-    script.len() > MAX_BYTES || script_is(script, 0)
+    everything(script).is_none_or(|all| all.iter().any(|argv| removes_by_force(argv)))
 }
 
-fn script_is(script: &str, depth: usize) -> bool {
+/// Every simple command of a script that can be made out, wherever it stands: in control flow and
+/// substitutions, behind `sudo`, `env` and their kind, in scripts within scripts. `None` when the
+/// script is too long or too deep to be read.
+pub fn everything(script: &str) -> Option<Vec<Vec<String>>> {
+    let mut seen = Vec::new();
+    (script.len() <= MAX_BYTES && !script_is(script, 0, &mut seen)).then_some(seen)
+}
+
+/// `rm` with a force flag.
+fn removes_by_force(argv: &[String]) -> bool {
+    argv.split_first().is_some_and(|(program, args)| {
+        base_name(program) == "rm" && args.iter().take_while(|a| *a != "--").any(|a| is_force(a))
+    })
+}
+
+/// Adds what a script runs; true when it is nested too deep.
+fn script_is(script: &str, depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
-    let mut reader = Reader::new(script, depth);
+    let mut reader = Reader::new(script, depth, seen);
     reader.list(None);
-    reader.found
+    reader.too_deep
 }
 
-/// Judges one simple command. `depth` is that of the script it stands in.
-fn argv_is(argv: &[String], depth: usize) -> bool {
+/// Adds one simple command and what it runs in turn. `depth` is that of the script it stands in.
+fn argv_is(argv: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
     let start = argv.iter().position(|w| !is_assignment(w));
-    let Some((program, args)) = start.and_then(|i| argv[i..].split_first()) else {
+    let Some(argv) = start.map(|i| &argv[i..]) else {
         return false;
     };
-    let nested = |script: &str| script_is(script, depth + 1);
+    let Some((program, args)) = argv.split_first() else {
+        return false;
+    };
+    seen.push(argv.to_vec());
+    let mut nested = |script: &str| script_is(script, depth + 1, seen);
     match base_name(program) {
-        "rm" => args.iter().take_while(|a| *a != "--").any(|a| is_force(a)),
-        "sudo" | "doas" => argv_is(after_sudo_options(args), depth + 1),
-        "env" => env_is(args, depth),
+        "sudo" | "doas" => argv_is(after_sudo_options(args), depth + 1, seen),
+        "env" => env_is(args, depth, seen),
         "trap" | "eval" => {
             let words: Vec<&str> = args
                 .iter()
@@ -77,9 +97,10 @@ fn argv_is(argv: &[String], depth: usize) -> bool {
             }
         }
         name if SHELLS.contains(&name) => shell_script(args).is_some_and(nested),
+        name if windows::family(name).is_some() => windows::is_dangerous(&argv.join(" ")),
         name if PREFIXES.contains(&name) => {
             let rest = args.iter().position(|a| !a.starts_with('-'));
-            rest.is_some_and(|i| argv_is(&args[i..], depth + 1))
+            rest.is_some_and(|i| argv_is(&args[i..], depth + 1, seen))
         }
         _ => false,
     }
@@ -122,23 +143,23 @@ fn after_sudo_options(args: &[String]) -> &[String] {
     rest
 }
 
-fn env_is(args: &[String], depth: usize) -> bool {
+fn env_is(args: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
     let mut rest = args;
     while let Some((first, more)) = rest.split_first() {
         match first.as_str() {
             "-u" | "-C" | "--unset" | "--chdir" => rest = more.get(1..).unwrap_or(&[]),
-            "-S" | "--split-string" => return script_is(&more.join(" "), depth + 1),
+            "-S" | "--split-string" => return script_is(&more.join(" "), depth + 1, seen),
             option if option.starts_with('-') => {
                 let packed = option.strip_prefix("--split-string=");
                 if let Some(script) = packed.or(option.strip_prefix("-S")) {
-                    return script_is(&format!("{script} {}", more.join(" ")), depth + 1);
+                    return script_is(&format!("{script} {}", more.join(" ")), depth + 1, seen);
                 }
                 rest = more;
             }
             _ => break,
         }
     }
-    argv_is(rest, depth + 1)
+    argv_is(rest, depth + 1, seen)
 }
 
 /// The script of `bash -c SCRIPT`, with other options before and in one word with `c`.
@@ -247,6 +268,8 @@ mod tests {
             "cat <<-EOF\n\tx\n\tEOF\nrm -f a",
             "echo a # b\nrm -f a",
             "echo 'a\nb'; rm -f a",
+            "pwsh -Command 'Remove-Item -Force a'",
+            "ls && cmd.exe /c del /f a",
         ] {
             assert!(is_dangerous(script), "{script}");
         }

@@ -8,6 +8,9 @@ use crate::tools::action::Action;
 use crate::tools::patch_paths;
 use std::path::{Component, Path, PathBuf};
 
+/// What makes git run programs in a repository that is not the workspace's own.
+const GIT_SETTINGS: [&str; 4] = ["commondir", "config", "config.worktree", "hooks"];
+
 /// Where a path lies under a policy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -15,7 +18,7 @@ pub(super) enum Place {
     Writable,
     /// In a folder of this program, which nothing may write.
     Ours,
-    /// In the `.git` of a writable folder.
+    /// In the `.git` of a writable folder, or the settings of another repository in it.
     Git,
     /// In another protected folder, this one.
     Protected(PathBuf),
@@ -58,11 +61,26 @@ pub(super) fn place(path: &Path, policy: &Policy, writable: &[PathBuf]) -> Place
             None => {}
         }
     }
-    if writable.iter().any(|root| path.starts_with(root)) {
-        Place::Writable
-    } else {
+    if !writable.iter().any(|root| path.starts_with(root)) {
         Place::Outside
+    } else if is_git_setting(path) {
+        Place::Git
+    } else {
+        Place::Writable
     }
+}
+
+/// True for the configuration and the hooks of a repository, wherever it lies.
+fn is_git_setting(path: &Path) -> bool {
+    let mut parts = path.iter().filter_map(|p| p.to_str());
+    let is = |part: &str, name: &str| part.eq_ignore_ascii_case(name);
+    while let Some(part) = parts.next() {
+        if is(part, ".git") {
+            let next = parts.next();
+            return next.is_none_or(|n| GIT_SETTINGS.iter().any(|s| is(n, s)));
+        }
+    }
+    false
 }
 
 /// The files that an action would change, absolute; of a patch that cannot be read none, as it will
@@ -73,6 +91,7 @@ pub fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
         | Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::UndoEdit { path } => vec![resolve(path, cwd)],
+        Action::EditCell(edit) => vec![resolve(&edit.path, cwd)],
         Action::Patch { text, form, dir } => {
             let base = resolve(dir.as_deref().unwrap_or("."), cwd);
             let paths = patch_paths(text, *form).unwrap_or_default();
@@ -83,7 +102,7 @@ pub fn touched(action: &Action, cwd: &Path) -> Vec<PathBuf> {
 }
 
 /// `path` seen from `cwd`, with `.` and `..` taken away.
-pub(super) fn resolve(path: &str, cwd: &Path) -> PathBuf {
+pub fn resolve(path: &str, cwd: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in cwd.join(path).components() {
         match part {

@@ -1,12 +1,16 @@
 //! Asking, allowing and refusing, by approval policy and sandbox policy.
 
+mod change;
+mod command;
 #[cfg(test)]
 mod tests;
 
-use super::paths::{self, Place};
-use super::{is_dangerous, is_known_safe, shell};
+use super::paths;
+use super::rules::{Rule, Rules};
+use crate::model::provider::{is_local, origin};
 use crate::sandbox::{Approval, Lift, Mode, Policy, Strength};
-use crate::tools::action::{Action, Shell, ShellKind};
+use crate::tools::action::{Action, Fetch, Mcp, ToolApproval};
+use command::Command;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -40,28 +44,10 @@ pub struct Judge {
     writable: Vec<PathBuf>,
     granted_commands: Vec<Command>,
     granted_paths: HashSet<PathBuf>,
-}
-
-/// Everything that makes one command the same as another.
-#[derive(Debug, Clone, PartialEq)]
-struct Command {
-    line: String,
-    dir: PathBuf,
-    shell: ShellKind,
-    env: Vec<(String, String)>,
-    escalated: bool,
-}
-
-impl Command {
-    fn of(shell: &Shell, cwd: &Path) -> Self {
-        Command {
-            line: shell.command.clone(),
-            dir: paths::resolve(shell.dir.as_deref().unwrap_or("."), cwd),
-            shell: shell.shell.clone(),
-            env: shell.env.clone(),
-            escalated: shell.escalate.is_some(),
-        }
-    }
+    rules: Rules,
+    /// Tools of MCP servers: server and tool.
+    granted_tools: HashSet<(String, String)>,
+    granted_origins: HashSet<String>,
 }
 
 /// Why something is asked, and how it is refused where nobody may be asked.
@@ -80,6 +66,16 @@ impl Question {
             lift: Lift::Nothing,
         }
     }
+
+    /// The same, refused in other words if the policy has none.
+    fn refused(self, words: &str) -> Self {
+        let refuse = if self.refuse.is_empty() {
+            words.to_owned()
+        } else {
+            self.refuse
+        };
+        Question { refuse, ..self }
+    }
 }
 
 impl Judge {
@@ -97,7 +93,28 @@ impl Judge {
             writable,
             granted_commands: Vec::new(),
             granted_paths: HashSet::new(),
+            rules: Rules::default(),
+            granted_tools: HashSet::new(),
+            granted_origins: HashSet::new(),
         }
+    }
+
+    /// The same judge with these rules.
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Judge { rules, ..self }
+    }
+
+    /// The rules about commands.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Takes a yes for good: see [`Rules::save`].
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn always(&mut self, prefix: &[String], sandboxed: bool) -> Result<Rule, String> {
+        self.rules.save(prefix, sandboxed)
     }
 
     /// Judges an action of the model. `strength` says how well commands can be confined on this
@@ -106,12 +123,23 @@ impl Judge {
         match action {
             Action::Shell(shell) => {
                 let granted = || self.granted_commands.contains(&Command::of(shell, cwd));
-                self.answer(self.about_command(shell, strength), granted)
+                match self.ruled(shell, strength) {
+                    Ok(question) => self.answer(question, granted),
+                    Err(verdict) => verdict,
+                }
             }
-            Action::ShellInput { chars, .. } => self.answer(self.about_input(chars), || false),
+            Action::ShellInput { chars, .. } => match self.about_input(chars) {
+                Ok(question) => self.answer(question, || false),
+                Err(verdict) => verdict,
+            },
+            Action::Fetch(fetch) => {
+                let granted = || self.granted_origins.contains(&origin_of(fetch));
+                self.answer(self.about_page(fetch), granted)
+            }
             Action::Write { .. }
             | Action::Edit { .. }
             | Action::Insert { .. }
+            | Action::EditCell(_)
             | Action::Patch { .. }
             | Action::UndoEdit { .. } => {
                 let touched = paths::touched(action, cwd);
@@ -123,7 +151,12 @@ impl Judge {
                     Err(reason) => Verdict::Refuse { reason },
                 }
             }
-            Action::ShellStop { .. }
+            Action::Mcp(call) => {
+                let key = (call.server.clone(), call.tool.clone());
+                self.answer(self.about_mcp(call), || self.granted_tools.contains(&key))
+            }
+            Action::FindTools { .. }
+            | Action::ShellStop { .. }
             | Action::ShellWait { .. }
             | Action::ShellList
             | Action::Read(_)
@@ -135,13 +168,15 @@ impl Judge {
             | Action::Mode { .. }
             | Action::Ask { .. }
             | Action::Delegate(_)
+            | Action::Agents { .. }
+            | Action::Skill { .. }
             | Action::ViewImage { .. }
             | Action::Finish { .. } => Verdict::Allow(Lift::Nothing),
         }
     }
 
-    /// Takes a yes for the rest of the session: the same command in the same folder, or changes of
-    /// the same files. Relative paths are taken from the first folder of the workspace, so a yes
+    /// Takes a yes for the rest of the session: the same command in the same folder, changes of
+    /// the same files, or pages of the same server. Relative paths are taken from the first folder of the workspace, so a yes
     /// that was given elsewhere is asked for again.
     pub fn remember(&mut self, action: &Action) {
         let Some(cwd) = self.policy.roots.first() else {
@@ -153,6 +188,13 @@ impl Judge {
                 if !self.granted_commands.contains(&command) {
                     self.granted_commands.push(command);
                 }
+            }
+            Action::Mcp(call) => {
+                self.granted_tools
+                    .insert((call.server.clone(), call.tool.clone()));
+            }
+            Action::Fetch(fetch) => {
+                self.granted_origins.insert(origin_of(fetch));
             }
             _ => self.granted_paths.extend(paths::touched(action, cwd)),
         }
@@ -175,142 +217,62 @@ impl Judge {
         }
     }
 
-    fn about_command(&self, shell: &Shell, strength: &Strength) -> Option<Question> {
-        if self.is_unlimited() {
-            return None;
-        }
-        let is_fenced = self.policy.mode != Mode::DangerFullAccess;
-        let dangerous = is_dangerous(&shell.command);
-        let question = match (strength, &shell.escalate) {
-            (Strength::Nothing(why), _) if is_fenced => Some(Question {
-                ask: format!("This command cannot be confined here: {why}. Run it unconfined?"),
-                refuse: format!(
-                    "The command did not run: it cannot be confined here ({why}), and under the approval policy `never` nobody is asked. Use the file tools instead."
-                ),
-                lift: Lift::Everything,
-            }),
-            (_, Some(wish)) if is_fenced => Some(Question {
-                ask: match wish.justification.as_deref().map(str::trim) {
-                    Some(why) if !why.is_empty() => {
-                        format!("The model asks to run this command outside the sandbox: {why}")
-                    }
-                    _ => "The model asks to run this command outside the sandbox.".to_owned(),
-                },
-                refuse: "The command did not run: under the approval policy `never` no command leaves the sandbox. Send it again without asking for that.".to_owned(),
-                lift: Lift::Everything,
-            }),
-            _ => None,
+    /// A server runs outside of the fence, so that its tools ask unless they only read, or the user
+    /// has said otherwise.
+    fn about_mcp(&self, call: &Mcp) -> Option<Question> {
+        let (server, tool) = (&call.server, &call.tool);
+        let asks = match call.approval {
+            ToolApproval::Approve => false,
+            ToolApproval::Prompt => true,
+            ToolApproval::Auto | ToolApproval::Writes => !call.read_only && !self.is_unlimited(),
         };
-        match question {
-            Some(mut question) if dangerous => {
-                question.ask.push_str(" It removes files by force.");
-                Some(question)
-            }
-            Some(question) => Some(question),
-            None if dangerous => Some(by_force("This command")),
-            None if self.approval == Approval::Untrusted && !is_harmless(shell) => Some(
-                Question::untrusted("This command is not known to be harmless."),
+        asks.then(|| Question {
+            ask: format!("The tool {tool} of the MCP server {server} may change things, and no sandbox holds it."),
+            refuse: format!(
+                "The tool {tool} of the MCP server {server} did not run: it may change things, and under the approval policy `never` nobody is asked. The user can allow it with approval_mode = \"approve\" in [mcp_servers.{server}.tools.{tool}]. Do without it."
             ),
-            None => None,
-        }
-    }
-
-    /// What is typed into a running command may be a command itself.
-    fn about_input(&self, chars: &str) -> Option<Question> {
-        if self.is_unlimited() || chars.is_empty() {
-            return None;
-        }
-        if is_dangerous(chars) {
-            return Some(by_force("This input to a running command"));
-        }
-        (self.approval == Approval::Untrusted).then(|| {
-            Question::untrusted(
-                "This input goes to a running command and is not known to be harmless.",
-            )
+            lift: Lift::Nothing,
         })
     }
 
-    /// `Err` is a refusal whatever the approval policy.
-    fn about_change(&self, touched: &[PathBuf]) -> Result<Option<Question>, String> {
-        let each_asks = || {
-            (self.approval == Approval::Untrusted).then(|| {
-                Question::untrusted(
-                    "Every change of a file is asked about under the approval policy `untrusted`.",
+    /// A page is asked about where commands may not use the network, and where it is at a server
+    /// nearby: such servers often trust whoever reaches them.
+    fn about_page(&self, fetch: &Fetch) -> Option<Question> {
+        if self.is_unlimited() {
+            return None;
+        }
+        let ask = |why: &str, refuse: &str| Question {
+            ask: why.to_owned(),
+            refuse: format!(
+                "The page was not fetched: {refuse}, and under the approval policy `never` nobody is asked. Go on without it, or say in your answer what is missing."
+            ),
+            lift: Lift::Network,
+        };
+        let has_network = self.policy.network || self.policy.mode == Mode::DangerFullAccess;
+        if is_local(&fetch.url) {
+            Some(ask(
+                "This page is at a server on this machine or in its own network.",
+                "it is at a server on this machine or in its own network",
+            ))
+        } else if !has_network {
+            Some(ask(
+                "The sandbox has no network, and this page is on the web.",
+                "the sandbox has no network",
+            ))
+        } else if self.approval == Approval::Untrusted {
+            Some(Question {
+                lift: Lift::Network,
+                ..Question::untrusted(
+                    "This page is on the web, and what stands there is not known.",
                 )
             })
-        };
-        if self.policy.mode == Mode::DangerFullAccess {
-            return Ok(each_asks());
+        } else {
+            None
         }
-        let mut folders = Vec::new();
-        let mut git = false;
-        let mut why = None;
-        for path in touched {
-            let shown = path.display();
-            match paths::place(path, &self.policy, &self.writable) {
-                Place::Writable => {}
-                Place::Ours => {
-                    return Err(format!(
-                        "{shown} belongs to this program itself and cannot be changed in a session; leave it as it is."
-                    ));
-                }
-                Place::Git => {
-                    git = true;
-                    why.get_or_insert_with(|| format!("{shown} is protected, because what is in `.git` can make programs run code"));
-                }
-                Place::Protected(folder) => {
-                    why.get_or_insert_with(|| format!("{shown} is protected, because what is in {} can make programs run code", folder.display()));
-                    folders.push(folder);
-                }
-                Place::Outside => {
-                    why.get_or_insert_with(|| match self.policy.mode {
-                        Mode::ReadOnly => {
-                            format!("{shown} cannot be written in the sandbox mode `read-only`")
-                        }
-                        _ => format!("{shown} is outside of the workspace"),
-                    });
-                    folders.extend(path.parent().map(Path::to_owned));
-                }
-            }
-        }
-        let Some(why) = why else {
-            return Ok(each_asks());
-        };
-        let lift = match (git, paths::common(&folders, &self.policy.roots)) {
-            (true, _) if folders.is_empty() => Lift::Git,
-            (false, Some(folder)) => Lift::Folder(folder),
-            _ if self.approval == Approval::Never => Lift::Nothing,
-            _ => {
-                return Err(format!(
-                    "{why}, and so are other files of this change, in other folders; one approval covers one folder, so send a change for each."
-                ));
-            }
-        };
-        Ok(Some(Question {
-            ask: format!("{why}."),
-            refuse: format!(
-                "{why}, and under the approval policy `never` nobody is asked. Write inside the workspace instead, or say in your answer what is left to do."
-            ),
-            lift,
-        }))
     }
 }
 
-fn by_force(what: &str) -> Question {
-    Question {
-        ask: format!("{what} removes files by force."),
-        refuse: format!(
-            "{what} did not run: `rm` with a force flag is not permitted under the approval policy `never`. Remove the files without force, or leave them."
-        ),
-        lift: Lift::Nothing,
-    }
-}
-
-/// True for a known-safe script that a shell of the known grammar runs as it stands.
-fn is_harmless(shell: &Shell) -> bool {
-    let known_shell = match &shell.shell {
-        ShellKind::User { .. } | ShellKind::Sh => true,
-        ShellKind::Named { program, .. } => shell::is_shell(program) && !program.contains('/'),
-    };
-    known_shell && shell.env.is_empty() && is_known_safe(&shell.command)
+/// The server that a yes for the session is about.
+fn origin_of(fetch: &Fetch) -> String {
+    origin(&fetch.url).unwrap_or_else(|| fetch.url.clone())
 }

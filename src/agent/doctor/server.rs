@@ -135,6 +135,12 @@ fn trouble(provider: &Provider, error: &ModelError, cancel: &Cancel) -> Finding 
             .fact("windows_host", url),
             None => silent(provider, why),
         },
+        ModelError::Tls { why, .. } => Finding::fail(
+            "server",
+            format!("{} safely: {why}", at(provider, "not reached")),
+        )
+        .fix("export SSL_CERT_FILE=FILE.pem")
+        .fact("certificate", why.clone()),
         // It answers, and that is all that is asked here.
         ModelError::Status { status, .. } => Finding::ok(
             "server",

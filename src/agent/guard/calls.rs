@@ -1,6 +1,6 @@
 //! The same calls with the same results, again and again.
 
-use crate::tools::action::{Action, FileChange, Outcome, ShellStatus};
+use crate::tools::action::{Action, AgentOut, AgentState, FileChange, Outcome, ShellStatus};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -119,6 +119,15 @@ impl CallGuard {
                 hash(&format!("{jobs:?}"))
             }
             Outcome::Delegated(part) => hash(&(&part.text, &part.failure)),
+            Outcome::Agents(agents) => {
+                let one = |agent: &AgentOut| match &agent.state {
+                    AgentState::Done(part) => Some((part.text.clone(), part.failure.clone())),
+                    AgentState::Waiting | AgentState::Closed => None,
+                };
+                hash(&agents.iter().map(|a| (a.id, one(a))).collect::<Vec<_>>())
+            }
+            // Each time the whole text is in another file.
+            Outcome::Fetched(page) => hash(&(&page.output.text, &page.redirect)),
             other => hash(&format!("{other:?}")),
         };
         self.recent.push_back(Call {
@@ -361,6 +370,7 @@ mod tests {
             title: "look".into(),
             prompt: "find x".into(),
             read_only: true,
+            ..Delegate::default()
         });
         let out = |id, text: &str| {
             Outcome::Delegated(DelegateOut {

@@ -5,6 +5,8 @@ use crate::model::{Delta, ToolSpec};
 
 /// The longest period of a repeating text that is looked for, in bytes.
 const LONGEST_PERIOD: usize = 1_000;
+/// The most calls of one reply that are done.
+pub const MOST_CALLS: usize = 32;
 /// A growing text is looked at again after this many bytes.
 const CHECK_EVERY: usize = 100;
 /// The stream is cut when a call is written this often in a row.
@@ -17,21 +19,27 @@ const SHORT: usize = 64 << 10;
 /// Why a stream is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// One call was written again and again.
+    /// One call, or a round of them, was written again and again.
     Call,
+    /// There are more calls in it than are done.
+    Calls,
     /// The text repeats itself.
     Text,
     /// The server ignores the limit that was sent along.
     TooLong,
+    /// The server generates and passes nothing on: it waits for the end of a call that it cannot read.
+    HeldBack,
 }
 
 impl Cut {
     /// In words that hold for the person and for the model.
     pub fn why(self) -> &'static str {
         match self {
-            Cut::Call => "the reply wrote one call again and again",
+            Cut::Call => "the reply wrote the same calls again and again",
+            Cut::Calls => "the reply held too many calls",
             Cut::Text => "the reply repeated itself",
             Cut::TooLong => "the reply was far too long",
+            Cut::HeldBack => "the server held the reply back",
         }
     }
 }
@@ -70,8 +78,11 @@ impl<'t> StreamGuard<'t> {
             self.most = most;
             return None;
         }
-        if self.repeats.push(delta) >= CALL_COPIES {
+        if self.repeats.push(delta) >= CALL_COPIES || self.repeats.goes_round() {
             return Some(Cut::Call);
+        }
+        if self.repeats.calls() > MOST_CALLS {
+            return Some(Cut::Calls);
         }
         let (grown, exact) = match delta {
             Delta::CallStart { .. } => {
@@ -166,6 +177,37 @@ mod tests {
         };
         assert_eq!(cut_after((0..2).flat_map(copy)), None);
         assert_eq!(cut_after((0..3).flat_map(copy)), Some(Cut::Call));
+    }
+
+    #[test]
+    fn a_circle_of_calls_cuts_the_stream_and_many_calls_do() {
+        let calls = |paths: &[&str]| {
+            let deltas: Vec<Delta> = paths
+                .iter()
+                .enumerate()
+                .flat_map(|(index, path)| {
+                    [
+                        Delta::CallStart {
+                            index,
+                            name: "read_file".into(),
+                        },
+                        Delta::CallArguments {
+                            index,
+                            text: format!("{{\"path\":\"{path}\"}}"),
+                        },
+                    ]
+                })
+                .collect();
+            cut_after(deltas.into_iter())
+        };
+        assert_eq!(calls(&["a", "b", "a"]), None);
+        assert_eq!(calls(&["a", "b", "a", "b"]), Some(Cut::Call));
+        // A look after each of several steps.
+        assert_eq!(calls(&["a", "t", "b", "t", "c", "t"]), None);
+        let names: Vec<String> = (0..=MOST_CALLS).map(|n| format!("f{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(calls(&names[..MOST_CALLS]), None);
+        assert_eq!(calls(&names), Some(Cut::Calls));
     }
 
     #[test]

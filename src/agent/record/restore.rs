@@ -1,11 +1,17 @@
 //! How a conversation is read back from the lines of its file.
 
-use super::{Memory, TITLE, TurnContext, title};
+use super::{Memory, QUESTION, TITLE, TurnContext, title};
 use crate::agent::transcript::{Elision, Mark, Transcript};
 use crate::harnesses::Start;
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult, join_text};
 use serde::Deserialize;
 use serde_json::Value;
+
+/// What stands for the answer to a call that an abrupt end left open.
+const MAYBE_RUN: &str = "The session ended before this call was answered. It may have run or not: look before you repeat it.";
+/// The same where it is known.
+const NOT_RUN: &str =
+    "The session ended before this call was run; the user had not said whether it may be.";
 
 /// A session as it was read back.
 #[derive(Debug, Default)]
@@ -24,6 +30,8 @@ pub struct Restored {
     pub next_reply: u64,
     /// The name that the user gave it last.
     pub title: Option<String>,
+    /// The call about which the person was asked at the end. It did not run.
+    pub asked: Option<ToolCall>,
     /// Items that were added to pair what an abrupt end left open; not on disk yet.
     pub added: Vec<Item>,
 }
@@ -32,16 +40,19 @@ pub struct Restored {
 pub fn restore(lines: &[Value]) -> Restored {
     let mut out = Restored::default();
     let mut open: Option<(u64, Assistant)> = None;
+    let mut asks_about = None;
     for line in lines {
         let payload = &line["payload"];
         let kind = line["type"].as_str().unwrap_or_default();
         if kind == "response_item" {
+            asks_about = None;
             read_item(payload, &mut open, &mut out);
             continue;
         }
         close(&mut open, &mut out);
         match kind {
             "event_msg" if payload["type"] == "task_started" => out.transcript.begin_turn(),
+            "event_msg" if payload["type"] == QUESTION => asks_about = payload["call"].as_u64(),
             "event_msg" if payload["type"] == TITLE => out.title = title(payload),
             "compacted" => {
                 out.transcript = Transcript::default();
@@ -73,6 +84,10 @@ pub fn restore(lines: &[Value]) -> Restored {
         }
     }
     close(&mut open, &mut out);
+    if let (Some(at), Some(Item::Assistant(reply))) = (asks_about, out.transcript.items().last()) {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        out.asked = reply.calls.get(at).cloned();
+    }
     pair(&mut out);
     out
 }
@@ -176,25 +191,33 @@ fn pair(out: &mut Restored) {
                 };
                 waiting.remove(at);
             }
-            _ => settle_open(&mut waiting, &mut paired, &mut out.added),
+            _ => settle_open(&mut waiting, None, &mut paired, &mut out.added),
         }
         if let Item::Assistant(a) = item {
             waiting.extend(a.calls.iter().cloned());
         }
         paired.push(item.clone(), mark);
     }
-    settle_open(&mut waiting, &mut paired, &mut out.added);
+    let asked = out.asked.as_ref().map(|call| call.id.as_str());
+    settle_open(&mut waiting, asked, &mut paired, &mut out.added);
     out.transcript = paired;
 }
 
-fn settle_open(waiting: &mut Vec<ToolCall>, paired: &mut Transcript, added: &mut Vec<Item>) {
+/// The calls before the one that was asked about may have run; it and those after it did not.
+fn settle_open(
+    waiting: &mut Vec<ToolCall>,
+    asked: Option<&str>,
+    paired: &mut Transcript,
+    added: &mut Vec<Item>,
+) {
+    let mut is_open = false;
     for call in waiting.drain(..) {
+        is_open |= asked == Some(call.id.as_str());
+        let text = if is_open { NOT_RUN } else { MAYBE_RUN };
         let item = Item::ToolResult(ToolResult {
             call_id: call.id,
             name: call.name,
-            content: vec![Part::text(
-                "The session ended before this call was answered. It may have run or not: look before you repeat it.",
-            )],
+            content: vec![Part::text(text)],
             is_error: true,
             kind: call.kind,
         });

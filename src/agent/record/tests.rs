@@ -166,3 +166,27 @@ fn a_compacted_conversation_takes_the_place_of_the_old_one() {
     all.push(line("event_msg", json!({"type": "task_started"})));
     assert_eq!(restore(&all).transcript.mark(0), Mark::Words);
 }
+
+#[test]
+fn a_question_is_open_until_its_answer_or_the_next_item() {
+    let reply = Item::Assistant(Assistant {
+        calls: vec![call("c1"), call("c2"), call("c3")],
+        ..Assistant::default()
+    });
+    let mut all = lines(&[Item::user("go"), reply]);
+    all.push(question_line(Some(1)));
+    let restored = restore(&all);
+    assert_eq!(restored.asked.map(|c| c.id).as_deref(), Some("c2"));
+    let texts: Vec<String> = restored.added.iter().map(Item::text).collect();
+    assert!(texts[0].contains("may have run or not"));
+    assert!(
+        texts[1..]
+            .iter()
+            .all(|t| t.contains("before this call was run"))
+    );
+    all.push(question_line(None));
+    assert_eq!(restore(&all).asked, None);
+    all.pop();
+    all.extend(lines(&[result("c1")]));
+    assert_eq!(restore(&all).asked, None);
+}

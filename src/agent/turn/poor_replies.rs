@@ -18,7 +18,8 @@ const INVALID_REPLIES: u32 = 5;
 const KEPT: usize = 400;
 
 impl Session {
-    /// Nothing came: ask once more as it was, once with a nudge, then give up.
+    /// Nothing came. A task that is not done is reminded of; else ask once more as it was, once with
+    /// a nudge, once with the reply held in shape where the server can do that, then give up.
     pub(super) fn empty_reply(
         &mut self,
         reply: &Reply,
@@ -26,8 +27,14 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Next {
         // Silence after the reminder leaves the answer that was reminded of.
-        if p.check.has_nudged() && !p.last_text.trim().is_empty() {
+        if p.check.is_reminded() && !p.last_text.trim().is_empty() {
             return Next::End(EndReason::Done, p.last_text.clone());
+        }
+        if p.check.has_acted()
+            && let Some(words) = self.reminder(p, false)
+        {
+            self.tell(&words, front);
+            return Next::Again;
         }
         p.empty += 1;
         self.faults += 1;
@@ -39,6 +46,9 @@ impl Session {
         } else {
             EMPTY_REPLIES
         };
+        if p.empty > tolerated && !endless && self.hold_after_silence(front) {
+            return Next::Again;
+        }
         if p.empty > tolerated {
             return Next::End(EndReason::NoAnswer, String::new());
         }
@@ -87,8 +97,11 @@ impl Session {
             self.push_reply(assistant);
         }
         let why = match cut {
+            Cut::Calls => "Your reply held far too many calls, so it was cut",
             Cut::TooLong => "Your reply was far too long, so it was cut",
-            Cut::Call | Cut::Text => "You were repeating yourself, so your reply was cut",
+            Cut::Call | Cut::Text | Cut::HeldBack => {
+                "You were repeating yourself, so your reply was cut"
+            }
         };
         let nudge = Notice::Nudge(format!(
             "{why} and nothing in it was done. Take the next step, or answer in a sentence. If a file needs a long repetition, let a command write it."

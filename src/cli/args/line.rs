@@ -1,9 +1,9 @@
 //! Reading a command line word by word.
 
+mod command;
+
 use super::table::{self, FLAGS, Flag, SUBCOMMANDS, Subcommand, Take, Verb};
-use super::{Command, Invocation, Options, Prompt, Review, Session, Undoing};
-use crate::agent::review::Target;
-use crate::cli::undo::MOST_TURNS;
+use super::{Command, Invocation, Options};
 use crate::words::nearest;
 use lexopt::{Arg, Parser};
 use std::ffi::{OsStr, OsString};
@@ -74,7 +74,7 @@ impl Line {
             self.refuse_near_miss(&word, &next)?;
         }
         self.own.push(word);
-        if self.verb() == Some(Verb::Sandbox) {
+        if matches!(self.verb(), Some(Verb::Sandbox | Verb::RulesCheck)) {
             // The rest is the command's, flags and all.
             let rest = self.parser.raw_args().map_err(|e| e.to_string())?;
             self.own.extend(rest);
@@ -191,7 +191,14 @@ impl Line {
     pub(super) fn finish(&mut self) -> Result<Invocation, String> {
         let verb = match self.verb() {
             Some(verb) => verb,
-            None if self.own.is_empty() => Verb::HarnessList,
+            // A group alone lists what is in it.
+            None if self.own.is_empty() && self.words == ["harness"] => Verb::HarnessList,
+            None if self.own.is_empty() && self.words == ["mcp"] => Verb::McpList,
+            None if self.own.is_empty() => {
+                let next = table::next_words(&self.words).join(", ");
+                let group = self.words.join(" ");
+                return Err(format!("`{group}` needs a subcommand; there are: {next}"));
+            }
             None => {
                 return Err(format!(
                     "`{}` needs a subcommand before --",
@@ -229,175 +236,6 @@ impl Line {
             }
         }
     }
-
-    /// What `undo` takes back: `word` is how many turns.
-    fn undoing(&self, word: Option<OsString>) -> Result<Undoing, String> {
-        let times = match word {
-            None => 1,
-            Some(word) => {
-                let word = text(word)?;
-                let number = word.parse().ok().filter(|n| (1..=MOST_TURNS).contains(n));
-                number.ok_or(format!(
-                    "`{word}` is no number of turns; a file is named with --file"
-                ))?
-            }
-        };
-        match (self.options.list, self.options.redo) {
-            (true, true) => Err("--list and --redo do not go together".into()),
-            (true, _) => Ok(Undoing::List),
-            (_, true) if self.options.file.is_some() => {
-                Err("--redo puts back all that the last undo took; it takes no --file".into())
-            }
-            (_, true) => Ok(Undoing::Redo(times)),
-            _ => Ok(Undoing::Last(times)),
-        }
-    }
-
-    fn command(&mut self, verb: Verb) -> Result<Command, String> {
-        let mut own = std::mem::take(&mut self.own);
-        if verb == Verb::Sandbox {
-            return match own.is_empty() {
-                true => {
-                    Err("sandbox needs a command to run: interpreter sandbox -- COMMAND".into())
-                }
-                false => Ok(Command::Sandbox(own)),
-            };
-        }
-        let resumes = table::RESUMES.contains(&verb);
-        let most = match verb {
-            Verb::HarnessList | Verb::HarnessBench | Verb::Models | Verb::Doctor => 0,
-            _ if resumes && !self.options.last => 2,
-            Verb::Review | Verb::ExecReview if !self.reviewed()?.is_empty() => 0,
-            Verb::Help => usize::MAX,
-            _ => 1,
-        };
-        if own.len() > most {
-            return Err(match most {
-                0 if matches!(verb, Verb::Review | Verb::ExecReview) => {
-                    format!(
-                        "{} says what to review already; leave out the prompt",
-                        self.reviewed()?
-                    )
-                }
-                0 => format!("`{}` takes nothing but flags", Subcommand::of(verb).call()),
-                _ if verb == Verb::HarnessShow => "one harness at a time".into(),
-                _ => format!(
-                    "{:?} is one word too many; a prompt of several words stands in quotes",
-                    own[most].to_string_lossy()
-                ),
-            });
-        }
-        let session = match self.options.last {
-            true => Session::Last,
-            false if resumes && !own.is_empty() => Session::Id(text(own.remove(0))?),
-            false => Session::Unnamed,
-        };
-        Ok(match verb {
-            Verb::Run => Command::Run(prompt(own)?),
-            Verb::Exec => Command::Exec(prompt(own)?),
-            Verb::ExecResume | Verb::ExecFork if session == Session::Unnamed => {
-                return Err(format!(
-                    "{} needs the id of a session, or --last",
-                    Subcommand::of(verb).words.join(" ")
-                ));
-            }
-            Verb::Resume | Verb::ExecResume | Verb::Fork | Verb::ExecFork => Command::Resume {
-                exec: matches!(verb, Verb::ExecResume | Verb::ExecFork),
-                fork: matches!(verb, Verb::Fork | Verb::ExecFork),
-                session,
-                prompt: prompt(own)?,
-            },
-            Verb::Review | Verb::ExecReview => Command::Review {
-                exec: verb == Verb::ExecReview,
-                what: self.review(prompt(own)?),
-            },
-            Verb::HarnessList => Command::HarnessList,
-            Verb::HarnessShow => match own.pop() {
-                Some(id) => Command::HarnessShow(text(id)?),
-                None => {
-                    return Err(
-                        "harness show needs an id; `interpreter harness list` has them".into(),
-                    );
-                }
-            },
-            Verb::HarnessBench => Command::HarnessBench,
-            Verb::Models => Command::Models,
-            Verb::Doctor => Command::Doctor,
-            Verb::Undo => Command::Undo(self.undoing(own.pop())?),
-            Verb::Help | Verb::Sandbox => Command::Help(help_topic(&own)?),
-        })
-    }
-}
-
-impl Line {
-    /// The flag that says which change to review; empty: none does.
-    fn reviewed(&self) -> Result<String, String> {
-        let o = &self.options;
-        let flags = [
-            o.uncommitted.then_some("--uncommitted"),
-            o.base.as_ref().map(|_| "--base"),
-            o.commit.as_ref().map(|_| "--commit"),
-        ];
-        let given: Vec<&str> = flags.into_iter().flatten().collect();
-        if let [first, second, ..] = given[..] {
-            return Err(format!("{first} and {second} are two reviews; give one"));
-        }
-        if o.title.is_some() && o.commit.is_none() {
-            return Err("--title is the subject of a commit; name it with --commit".into());
-        }
-        Ok(given.concat())
-    }
-
-    /// What to review; [`Line::reviewed`] has checked that it is one thing.
-    fn review(&mut self, prompt: Prompt) -> Review {
-        let o = &mut self.options;
-        if let Some(base) = o.base.take() {
-            Review::Change(Target::Base(base))
-        } else if let Some(id) = o.commit.take() {
-            let title = o.title.take();
-            Review::Change(Target::Commit { id, title })
-        } else if o.uncommitted {
-            Review::Change(Target::Uncommitted)
-        } else {
-            Review::Words(prompt)
-        }
-    }
-}
-
-fn prompt(own: Vec<OsString>) -> Result<Prompt, String> {
-    match own.into_iter().next() {
-        None => Ok(Prompt::Absent),
-        Some(word) if word == "-" => Ok(Prompt::Stdin),
-        Some(word) => Ok(Prompt::Text(text(word)?)),
-    }
-}
-
-fn text(word: OsString) -> Result<String, String> {
-    word.into_string()
-        .map_err(|w| format!("{w:?} is not UTF-8"))
-}
-
-/// The subcommand that the words after `help` name.
-fn help_topic(own: &[OsString]) -> Result<Verb, String> {
-    if own.is_empty() {
-        return Ok(Verb::Run);
-    }
-    let asked: Vec<String> = own
-        .iter()
-        .map(|w| w.to_string_lossy().into_owned())
-        .collect();
-    let starts = |s: &&Subcommand| {
-        s.words.len() >= asked.len() && s.words.iter().zip(&asked).all(|(a, b)| a == b)
-            || asked.len() == 1 && s.alias == Some(asked[0].as_str())
-    };
-    let found = SUBCOMMANDS.iter().find(starts).map(|s| s.verb);
-    found.ok_or_else(|| {
-        let near = nearest(&asked[0], table::next_words(&[]));
-        let hint = near
-            .map(|n| format!("; did you mean `{n}`?"))
-            .unwrap_or_default();
-        format!("`{}` is no subcommand{hint}", asked.join(" "))
-    })
 }
 
 fn unknown_flag(typed: &str) -> String {

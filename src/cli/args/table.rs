@@ -33,14 +33,36 @@ pub enum Verb {
     HarnessShow,
     /// `harness bench`
     HarnessBench,
+    /// `mcp list`
+    McpList,
+    /// `mcp get`
+    McpGet,
+    /// `mcp add`
+    McpAdd,
+    /// `mcp remove`
+    McpRemove,
+    /// `mcp-server`
+    McpServer,
     /// `models`
     Models,
+    /// `login`
+    Login,
+    /// `login status`
+    LoginStatus,
+    /// `logout`
+    Logout,
     /// `doctor`
     Doctor,
     /// `undo`
     Undo,
+    /// `rules check`
+    RulesCheck,
     /// `sandbox`
     Sandbox,
+    /// `completion`
+    Completion,
+    /// `acp`
+    Acp,
     /// `help`
     Help,
 }
@@ -121,9 +143,49 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter harness bench --oss --harness qwen-code,mini-swe-agent --save"],
     },
     Subcommand {
+        verb: Verb::McpList, words: &["mcp", "list"], alias: None, usage: "",
+        doc: "List the MCP servers of the config",
+        examples: &["interpreter mcp list --json"],
+    },
+    Subcommand {
+        verb: Verb::McpGet, words: &["mcp", "get"], alias: None, usage: "NAME",
+        doc: "Show one of them",
+        examples: &["interpreter mcp get docs"],
+    },
+    Subcommand {
+        verb: Verb::McpAdd, words: &["mcp", "add"], alias: None, usage: "NAME [--url URL | -- COMMAND [ARG]...]",
+        doc: "Add a server that gives the model further tools",
+        examples: &["interpreter mcp add --env TOKEN=env:MY_TOKEN docs -- npx -y docs-server", "interpreter mcp add web --url http://127.0.0.1:8000/mcp"],
+    },
+    Subcommand {
+        verb: Verb::McpRemove, words: &["mcp", "remove"], alias: None, usage: "NAME",
+        doc: "Take a server out of the config",
+        examples: &["interpreter mcp remove docs"],
+    },
+    Subcommand {
+        verb: Verb::McpServer, words: &["mcp-server"], alias: None, usage: "",
+        doc: "Be an MCP server: programs give it tasks",
+        examples: &["interpreter mcp-server --oss"],
+    },
+    Subcommand {
         verb: Verb::Models, words: &["models"], alias: None, usage: "",
-        doc: "List the models of the local servers, or of the provider",
-        examples: &["interpreter models --local-provider lmstudio"],
+        doc: "List the models of the local servers, or of a provider",
+        examples: &["interpreter models --local-provider lmstudio", "interpreter models --provider openrouter"],
+    },
+    Subcommand {
+        verb: Verb::Login, words: &["login"], alias: None, usage: "PROVIDER",
+        doc: "Keep a provider's key, or sign in there",
+        examples: &["interpreter login anthropic", "pass show openai | interpreter login openai --with-api-key"],
+    },
+    Subcommand {
+        verb: Verb::LoginStatus, words: &["login", "status"], alias: None, usage: "[PROVIDER]",
+        doc: "Say which keys there are",
+        examples: &["interpreter login status"],
+    },
+    Subcommand {
+        verb: Verb::Logout, words: &["logout"], alias: None, usage: "PROVIDER",
+        doc: "Forget a provider's key, or --all of them",
+        examples: &["interpreter logout anthropic"],
     },
     Subcommand {
         verb: Verb::Doctor, words: &["doctor"], alias: None, usage: "",
@@ -136,9 +198,24 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         examples: &["interpreter undo --list", "interpreter undo --file src/main.rs"],
     },
     Subcommand {
+        verb: Verb::RulesCheck, words: &["rules", "check"], alias: None, usage: "-- COMMAND [ARG]...",
+        doc: "Tell what your rules say of a command, and which of them",
+        examples: &["interpreter rules check -- git push", "interpreter rules check --json -- \"cd x && make\""],
+    },
+    Subcommand {
         verb: Verb::Sandbox, words: &["sandbox"], alias: None, usage: "-- COMMAND [ARG]...",
         doc: "Run a command inside the sandbox",
         examples: &["interpreter sandbox -s read-only -- touch x"],
+    },
+    Subcommand {
+        verb: Verb::Completion, words: &["completion"], alias: None, usage: "SHELL",
+        doc: "Completion for bash, zsh, fish or powershell; or the man page",
+        examples: &["interpreter completion bash", "interpreter completion man"],
+    },
+    Subcommand {
+        verb: Verb::Acp, words: &["acp"], alias: None, usage: "",
+        doc: "Serve an editor over the Agent Client Protocol",
+        examples: &["interpreter acp", "interpreter acp -m qwen3-coder:30b"],
     },
     Subcommand {
         verb: Verb::Help, words: &["help"], alias: None, usage: "[SUBCOMMAND]",
@@ -148,7 +225,14 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
 ];
 
 /// First words that are no subcommand themselves, and what they are about.
-pub const GROUPS: &[(&str, &str)] = &[("harness", "How the model sees the task")];
+pub const GROUPS: &[(&str, &str)] = &[
+    ("harness", "How the model sees the task"),
+    (
+        "rules",
+        "Which commands are allowed, asked about or forbidden",
+    ),
+    ("mcp", "Servers with further tools"),
+];
 
 /// What a flag takes and does.
 #[derive(Clone, Copy)]
@@ -198,9 +282,20 @@ const EVERY: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    Login,
+    LoginStatus,
+    Logout,
     Doctor,
     Undo,
+    RulesCheck,
     Sandbox,
+    Completion,
+    McpList,
+    McpGet,
+    McpAdd,
+    McpRemove,
+    McpServer,
+    Acp,
 ];
 const EVERY_AND_HELP: &[Verb] = &[
     Run,
@@ -215,18 +310,33 @@ const EVERY_AND_HELP: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    Login,
+    LoginStatus,
+    Logout,
     Doctor,
     Undo,
+    RulesCheck,
     Sandbox,
+    Completion,
+    Acp,
     Help,
+    McpList,
+    McpGet,
+    McpAdd,
+    McpRemove,
+    McpServer,
 ];
 const TASKS: &[Verb] = &[
     Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review,
+];
+const WORKS: &[Verb] = &[
+    Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review, Acp,
 ];
 const TALKS: &[Verb] = &[Run, Exec, ExecResume, ExecFork, Resume, Fork];
 const EXECS: &[Verb] = &[Exec, ExecResume, ExecFork, ExecReview];
 /// Those that go on with a stored session.
 pub const RESUMES: &[Verb] = &[ExecResume, ExecFork, Resume, Fork];
+const RESUMES_AND_LOGOUT: &[Verb] = &[ExecResume, ExecFork, Resume, Fork, Logout];
 const REVIEWS: &[Verb] = &[ExecReview, Review];
 const MODELS: &[Verb] = &[
     Run,
@@ -242,9 +352,11 @@ const MODELS: &[Verb] = &[
     HarnessBench,
     Models,
     Doctor,
+    McpServer,
+    Acp,
 ];
 const FENCED: &[Verb] = &[
-    Run, Exec, ExecResume, ExecFork, Resume, Fork, Doctor, Sandbox,
+    Run, Exec, ExecResume, ExecFork, Resume, Fork, Doctor, Sandbox, McpServer, Acp,
 ];
 const SHAPED: &[Verb] = &[
     Run,
@@ -258,6 +370,8 @@ const SHAPED: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Doctor,
+    McpServer,
+    Acp,
 ];
 const HARNESSED: &[Verb] = &[
     Run,
@@ -270,9 +384,11 @@ const HARNESSED: &[Verb] = &[
     Review,
     HarnessBench,
     Doctor,
+    McpServer,
+    Acp,
 ];
 const ASKING: &[Verb] = &[
-    Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review, Doctor,
+    Run, Exec, ExecResume, ExecFork, ExecReview, Resume, Fork, Review, Doctor, McpServer, Acp,
 ];
 const JSON: &[Verb] = &[
     Exec,
@@ -283,8 +399,12 @@ const JSON: &[Verb] = &[
     HarnessShow,
     HarnessBench,
     Models,
+    LoginStatus,
     Doctor,
     Undo,
+    RulesCheck,
+    McpList,
+    McpGet,
 ];
 
 /// The most runs of `harness bench`.
@@ -295,7 +415,7 @@ const MOST_RUNS: u32 = 1000;
 pub const FLAGS: &[Flag] = &[
     Flag { long: &["last"], short: None, value: "", doc: "The latest session of this folder", on: RESUMES,
         take: Take::Switch(|o| o.last = true) },
-    Flag { long: &["all"], short: None, value: "", doc: "Sessions of every folder", on: RESUMES,
+    Flag { long: &["all"], short: None, value: "", doc: "All of them, not only this folder's or one", on: RESUMES_AND_LOGOUT,
         take: Take::Switch(|o| o.all = true) },
     Flag { long: &["uncommitted"], short: None, value: "", doc: "What is not committed, new files included", on: REVIEWS,
         take: Take::Switch(|o| o.uncommitted = true) },
@@ -307,6 +427,14 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.title = Some(utf8(v)?.to_owned()); Ok(()) }) },
     Flag { long: &["model"], short: Some('m'), value: "MODEL", doc: "The model; else the loaded or only one", on: MODELS,
         take: Take::Key("model") },
+    Flag { long: &["provider"], short: None, value: "ID", doc: "The model provider, local or hosted", on: MODELS,
+        take: Take::Key("model_provider") },
+    Flag { long: &["providers"], short: None, value: "", doc: "List the hosted providers instead", on: &[Models],
+        take: Take::Switch(|o| o.providers = true) },
+    Flag { long: &["import"], short: None, value: "FILE", doc: "Take a newer table of hosted models from it", on: &[Models],
+        take: Take::Value(|o, v| { o.import = Some(v.into()); Ok(()) }) },
+    Flag { long: &["with-api-key"], short: None, value: "", doc: "Read the key from standard input", on: &[Login],
+        take: Take::Switch(|o| o.with_api_key = true) },
     Flag { long: &["oss"], short: None, value: "", doc: "Use a local server, whichever answers", on: MODELS,
         take: Take::Switch(|o| o.overrides.oss = true) },
     Flag { long: &["local-provider"], short: None, value: "NAME", doc: "--oss with ollama, lmstudio, llamacpp or vllm", on: MODELS,
@@ -318,6 +446,8 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Switch(|o| o.overrides.set("offline", true.into(), "--offline")) },
     Flag { long: &["chat-completions"], short: None, value: "", doc: "Speak Chat Completions to the provider", on: ASKING,
         take: Take::Switch(|o| o.chat_completions = true) },
+    Flag { long: &["effort"], short: None, value: "HOW", doc: "Reasoning effort: none, low, medium, high, ...", on: ASKING,
+        take: Take::Key("model_reasoning_effort") },
     Flag { long: &["harness"], short: None, value: "ID", doc: "Agent to emulate (bench: A,B or all)", on: HARNESSED,
         take: Take::Key("harness") },
     Flag { long: &["size"], short: None, value: "SIZE", doc: "Prompt and tools: full, compact or tiny", on: SHAPED,
@@ -346,9 +476,9 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.export = Some(v.into()); Ok(()) }) },
     Flag { long: &["sandbox"], short: Some('s'), value: "MODE", doc: "read-only, workspace-write, danger-full-access", on: FENCED,
         take: Take::Key("sandbox_mode") },
-    Flag { long: &["ask-for-approval"], short: Some('a'), value: "WHEN", doc: "untrusted, on-request or never", on: TASKS,
+    Flag { long: &["ask-for-approval"], short: Some('a'), value: "WHEN", doc: "untrusted, on-request or never", on: WORKS,
         take: Take::Key("approval_policy") },
-    Flag { long: &["yolo", "dangerously-bypass-approvals-and-sandbox"], short: None, value: "", doc: "No sandbox, no questions", on: TASKS,
+    Flag { long: &["yolo", "dangerously-bypass-approvals-and-sandbox"], short: None, value: "", doc: "No sandbox, no questions", on: WORKS,
         take: Take::Switch(|o| {
             o.overrides.set("sandbox_mode", "danger-full-access".into(), "--yolo");
             o.overrides.set("approval_policy", "never".into(), "--yolo");
@@ -360,21 +490,37 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.overrides.add_dirs.push(v.into()); Ok(()) }) },
     Flag { long: &["skip-git-repo-check"], short: None, value: "", doc: "Run outside of a git repository", on: TASKS,
         take: Take::Switch(|o| o.skip_git_repo_check = true) },
+    Flag { long: &["trust"], short: None, value: "", doc: "Trust what this project brings, as it is now", on: TASKS,
+        take: Take::Switch(|o| o.trust = true) },
+    Flag { long: &["trust-hooks", "dangerously-bypass-hook-trust"], short: None, value: "", doc: "Run hooks that nobody looked at yet, too", on: TASKS,
+        take: Take::Switch(|o| o.all_hooks = true) },
+    Flag { long: &["ignore-rules"], short: None, value: "", doc: "Read no rules about commands", on: TASKS,
+        take: Take::Switch(|o| o.ignore_rules = true) },
+    Flag { long: &["rules"], short: None, value: "FILE", doc: "Only the rules of this file (repeat)", on: &[RulesCheck],
+        take: Take::Value(|o, v| { o.rules.push(v.into()); Ok(()) }) },
     Flag { long: &["image"], short: Some('i'), value: "FILE", doc: "Show the model pictures; after the prompt", on: TALKS,
         take: Take::Images },
-    Flag { long: &["max-steps"], short: None, value: "N", doc: "Stop after N replies with tool calls", on: TASKS,
+    Flag { long: &["max-steps"], short: None, value: "N", doc: "Stop after N replies with tool calls", on: WORKS,
         take: Take::Key("max_steps") },
     Flag { long: &["output-last-message"], short: Some('o'), value: "FILE", doc: "Write the final answer to a file, too", on: TASKS,
         take: Take::Value(|o, v| { o.output_last_message = Some(v.into()); Ok(()) }) },
+    Flag { long: &["output-schema"], short: None, value: "FILE", doc: "JSON Schema that the answer must follow", on: EXECS,
+        take: Take::Value(|o, v| { o.output_schema = Some(v.into()); Ok(()) }) },
     Flag { long: &["list"], short: None, value: "", doc: "Only list the turns that can be taken back", on: &[Undo],
         take: Take::Switch(|o| o.list = true) },
     Flag { long: &["file"], short: None, value: "PATH", doc: "Only this file or folder", on: &[Undo],
         take: Take::Value(|o, v| { o.file = Some(utf8(v)?.to_owned()); Ok(()) }) },
     Flag { long: &["redo"], short: None, value: "", doc: "Put back what the last undo took", on: &[Undo],
         take: Take::Switch(|o| o.redo = true) },
+    Flag { long: &["env"], short: None, value: "NAME=VALUE", doc: "A variable of the server (repeat)", on: &[McpAdd],
+        take: Take::Value(|o, v| { o.mcp_env.push(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["url"], short: None, value: "URL", doc: "The address of a server over HTTP", on: &[McpAdd],
+        take: Take::Value(|o, v| { o.mcp_url = Some(utf8(v)?.to_owned()); Ok(()) }) },
+    Flag { long: &["bearer-token-env-var"], short: None, value: "NAME", doc: "The variable with its token", on: &[McpAdd],
+        take: Take::Value(|o, v| { o.mcp_bearer = Some(utf8(v)?.to_owned()); Ok(()) }) },
     Flag { long: &["json", "experimental-json"], short: None, value: "", doc: "Print JSON", on: JSON,
         take: Take::Switch(|o| o.json = true) },
-    Flag { long: &["ephemeral"], short: None, value: "", doc: "Keep no session file", on: TASKS,
+    Flag { long: &["ephemeral"], short: None, value: "", doc: "Keep no session file", on: WORKS,
         take: Take::Switch(|o| o.ephemeral = true) },
     Flag { long: &["config"], short: Some('c'), value: "KEY=VALUE", doc: "Set a config key (repeat)", on: EVERY,
         take: Take::Value(|o, v| {
@@ -389,6 +535,8 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.overrides.profile = Some(utf8(v)?.to_owned()); Ok(()) }) },
     Flag { long: &["ignore-user-config"], short: None, value: "", doc: "Do not read config.toml", on: EVERY,
         take: Take::Switch(|o| o.overrides.ignore_user_config = true) },
+    Flag { long: &["strict-config"], short: None, value: "", doc: "A config key without effect is an error", on: EXECS,
+        take: Take::Switch(|o| o.strict_config = true) },
     Flag { long: &["color"], short: None, value: "WHEN", doc: "always, never or auto", on: EVERY,
         take: Take::Value(|o, v| {
             let name = choose(v, &ColorChoice::ALL.map(|(_, n)| n))?;
@@ -405,8 +553,6 @@ pub const FLAGS: &[Flag] = &[
         take: Take::Value(|o, v| { o.overrides.sets.push(format!("features.{}=true", utf8(v)?)); Ok(()) }) },
     Flag { long: &["disable"], short: None, value: "FEATURE", doc: "", on: EVERY,
         take: Take::Value(|o, v| { o.overrides.sets.push(format!("features.{}=false", utf8(v)?)); Ok(()) }) },
-    Flag { long: &["output-schema"], short: None, value: "FILE", doc: "", on: EXECS,
-        take: Take::Value(|o, v| { o.output_schema = Some(v.into()); Ok(()) }) },
     Flag { long: &["thread-source"], short: None, value: "SOURCE", doc: "", on: EXECS, take: Take::Value(|_, _| Ok(())) },
     Flag { long: &["cyber-access-program"], short: None, value: "NAME", doc: "", on: EXECS, take: Take::Value(|_, _| Ok(())) },
 ];

@@ -403,7 +403,7 @@ fn mistakes_name_the_nearest_right_thing() {
         ("models x", "`interpreter models` takes nothing but flags"),
         (
             "sandbox --json -- ls",
-            "--json has no meaning for `interpreter sandbox`; it belongs to: interpreter exec, interpreter exec resume, interpreter exec fork, interpreter exec review, interpreter harness list, interpreter harness show, interpreter harness bench, interpreter models, interpreter doctor",
+            "--json has no meaning for `interpreter sandbox`; it belongs to: interpreter exec, interpreter exec resume, interpreter exec fork, interpreter exec review, interpreter harness list, interpreter harness show, interpreter harness bench, interpreter models, interpreter login status, interpreter doctor",
         ),
         ("sandbox", "sandbox needs a command to run"),
         ("exec resume", "needs the id of a session, or --last"),

@@ -268,7 +268,7 @@ impl Bench {
         };
         let (model, id) = (&self.connection.model, best.harness.id());
         let file = setup.home.config_file();
-        edit::set(&file, "model_harness", model, id)?;
+        edit::set(&file, &["model_harness"], model, id)?;
         tell(&format!(
             "saved: {} uses {id} from now on ([model_harness] in {})\n",
             one_line(model),

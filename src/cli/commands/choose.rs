@@ -55,7 +55,10 @@ pub fn from_list(
     tell_trouble(&shelf);
     let (title, sessions) = shown(&shelf, cwd, all);
     if sessions.is_empty() {
-        return Err(none(cwd, true));
+        return Err(match except {
+            Some(_) => "there is no other session yet".to_owned(),
+            None => none(cwd, true),
+        });
     }
     let rows = rows(&sessions);
     let at = pick(&title, &rows, 0, cancel);

@@ -5,13 +5,15 @@ use crate::agent::doctor::{self, Case, Finding, Grade, Listener};
 use crate::cancel::Cancel;
 use crate::cli::args::Options;
 use crate::cli::render::Theme;
+use crate::cli::render::progress::Progress;
 use crate::cli::render::sanitize::one_line;
-use crate::cli::render::status::Status;
+use crate::cli::render::screen::Screen;
+use crate::cli::render::wrap::break_lines;
 use crate::cli::signals::Signals;
 use crate::cli::{Failure, exit, say};
 use nu_ansi_term::Style;
 use serde_json::{Map, Value, json};
-use std::io;
+use std::io::{self, Stderr};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -45,7 +47,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
             doctor::examine(&case, &signals.cancel, &mut report);
         }
     }
-    report.status.clear(&mut io::stderr());
+    report.status.progress(|p| *p = None);
     let failed = report.findings.iter().any(|f| f.grade == Grade::Fail);
     if let Some(failure) = report.lost {
         return Err(failure);
@@ -69,7 +71,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 /// What was found so far, and how it is shown.
 struct Report {
     theme: Theme,
-    status: Status,
+    status: Screen<Stderr>,
     json: bool,
     findings: Vec<Finding>,
     /// Standard output could not be written.
@@ -80,7 +82,7 @@ impl Report {
     fn new(options: &Options) -> Self {
         Report {
             theme: Theme::new(options.color, &io::stdout()),
-            status: Status::on(&io::stderr()),
+            status: Screen::new(io::stderr(), Style::new()),
             json: options.json,
             findings: Vec::new(),
             lost: None,
@@ -92,12 +94,12 @@ impl Report {
 pub fn look(case: &Case, options: &Options, cancel: &Cancel) {
     let mut report = Report::new(options);
     doctor::examine(case, cancel, &mut report);
-    report.status.clear(&mut io::stderr());
+    report.status.progress(|p| *p = None);
 }
 
 impl Listener for Report {
     fn found(&mut self, finding: &Finding) {
-        self.status.clear(&mut io::stderr());
+        self.status.progress(|p| *p = None);
         if !self.json
             && self.lost.is_none()
             && let Err(failure) = say(&lines(finding, &self.theme))
@@ -108,7 +110,7 @@ impl Listener for Report {
     }
 
     fn waiting(&mut self, what: &str) {
-        self.status.show(&mut io::stderr(), what);
+        self.status.progress(|p| Progress::go_on(p, what));
     }
 }
 
@@ -142,58 +144,19 @@ fn lines(finding: &Finding, theme: &Theme) -> String {
 /// Text beside a head, broken between words.
 fn paragraph(head: &str, style: Style, text: &str) -> String {
     let mut out = String::new();
-    for (at, line) in wrap(&one_line(text), WIDTH - COLUMN).iter().enumerate() {
+    for (at, line) in break_lines(&one_line(text), WIDTH - COLUMN)
+        .iter()
+        .enumerate()
+    {
         let head = format!("{:<COLUMN$}", if at == 0 { head } else { "" });
         out.push_str(&format!("{}{line}\n", style.paint(head)));
     }
     out
 }
 
-/// Breaks a text into lines of at most `width` characters. A longer word is cut.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
-        if used > 0 && used + 1 + word.len() <= width {
-            used += 1;
-            if let Some(line) = lines.last_mut() {
-                line.push(' ');
-            }
-        } else if used > 0 {
-            lines.push(String::new());
-            used = 0;
-        }
-        while !word.is_empty() {
-            if used == width {
-                lines.push(String::new());
-                used = 0;
-            }
-            let rest = word.split_off(word.len().min(width - used));
-            used += word.len();
-            if let Some(line) = lines.last_mut() {
-                line.extend(word);
-            }
-            word = rest;
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_is_broken_between_words_and_loses_nothing() {
-        assert_eq!(wrap("a bb ccc", 4), ["a bb", "ccc"]);
-        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrap("", 4), [""]);
-        let text = "one two three four five six seven eight nine ten".repeat(9);
-        let lines = wrap(&text, 64);
-        assert!(lines.iter().all(|l| l.chars().count() <= 64));
-        assert_eq!(lines.join(" "), text);
-    }
 
     #[test]
     fn nothing_raw_is_printed_and_lines_fit() {

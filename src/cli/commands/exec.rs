@@ -5,25 +5,30 @@ use super::session::Setup;
 use crate::agent::event::{EndReason, Event, Frontend, TurnEnd};
 use crate::agent::input;
 use crate::agent::review::Target;
+use crate::agent::schema::AnswerSchema;
 use crate::agent::session::Session;
 use crate::agent::stored;
 use crate::cancel::Cancel;
 use crate::cli::args::{self, Options, Prompt};
+use crate::cli::first;
 use crate::cli::render::Theme;
 use crate::cli::render::human::Human;
 use crate::cli::render::sanitize::sanitize;
-use crate::cli::render::status::Status;
-use crate::cli::repl::{self, Repl};
+use crate::cli::render::screen::Screen;
+use crate::cli::repl::{Console, Repl};
 use crate::cli::signals::Signals;
-use crate::cli::{Failure, exit, say, stdin};
+use crate::cli::{Failure, exit, say, stdin, trust};
+use crate::config::Source;
 use crate::harnesses::Input;
 use crate::model::Part;
 use crate::project::{git, read_whole};
 use crate::serve::exec_json::ExecJson;
+use crate::store::rollout;
 use crate::tools::image;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The most bytes of a schema file.
 const MOST_SCHEMA: u64 = 1 << 20;
@@ -35,6 +40,8 @@ pub struct Resume<'a> {
     pub which: &'a args::Session,
     /// With a copy of it.
     pub fork: bool,
+    /// Where there is no latest one, a new one begins, as scripts of Codex expect it.
+    pub or_new: bool,
 }
 
 /// Runs a task, or a session in a terminal.
@@ -54,7 +61,7 @@ pub fn run(
     // Settings come first, since the rules of --offline must be there before the thread that reads
     // a pipe. Only then may they fail: a parent that pipes a task in is read, so that it meets no
     // broken pipe.
-    let prepared = prepare(resume, options, &signals.cancel);
+    let prepared = prepare(resume, options, interactive, &signals.cancel);
     if matches!(prepared, Ok(None)) {
         // None of the list was wanted.
         return Ok(exit::OK);
@@ -86,7 +93,7 @@ fn circumstances(
     setup: &Setup,
     exec: bool,
     options: &Options,
-) -> Result<(bool, Option<serde_json::Value>), Failure> {
+) -> Result<(bool, Option<Arc<AnswerSchema>>), Failure> {
     let in_git = git::facts(&setup.cwd).is_some();
     if exec && !in_git && !options.skip_git_repo_check {
         return Err(no_repository(&setup.cwd).into());
@@ -101,7 +108,7 @@ fn circumstances(
 /// One sentence with its exit code.
 pub fn review(what: &args::Review, exec: bool, options: &Options) -> Result<u8, Failure> {
     let signals = Signals::install(true).map_err(|e| format!("signals cannot be handled: {e}"))?;
-    let prepared = prepare(None, options, &signals.cancel);
+    let prepared = prepare(None, options, false, &signals.cancel);
     let target = match what {
         args::Review::Change(target) => target.clone(),
         args::Review::Words(Prompt::Absent) if io::stdin().is_terminal() => {
@@ -112,9 +119,16 @@ pub fn review(what: &args::Review, exec: bool, options: &Options) -> Result<u8, 
         }
         args::Review::Words(prompt) => Target::Words(task(prompt, &signals)?.unwrap_or_default()),
     };
-    let Some((setup, _)) = prepared? else {
+    let Some((mut setup, _)) = prepared? else {
         return Ok(exit::OK);
     };
+    // A model that was named on this command line is the one that is meant.
+    let named = matches!(setup.config.model.source, Source::Flag(_));
+    if let Some(model) = setup.config.review_model.value.clone().filter(|_| !named) {
+        let changes = [("model", model.into())];
+        let changed = setup.config.changed(&changes, "review_model");
+        setup.config = changed.map_err(|e| e.to_string())?;
+    }
     let (_, schema) = circumstances(&setup, exec, options)?;
     let task = Task {
         text: None,
@@ -149,21 +163,34 @@ fn alone(setup: &Setup, options: &Options, task: Task, signals: &Signals) -> Res
     }
     let show_reasoning = !*setup.config.hide_agent_reasoning;
     let theme = Theme::new(options.color, &io::stderr());
-    let mut front = Human::new(io::stderr(), theme, false, show_reasoning, None)
-        .with_status(Status::on(&io::stderr()));
+    let screen = Screen::new(io::stderr(), theme.dim);
+    let mut front = Human::new(screen, theme, false, show_reasoning, None);
     once(setup, options, task, signals, &mut front, false)
 }
 
 /// Settings, the file of the session to go on with, and the rules of `--offline`; `None` when the
-/// person was asked for a session and wanted none.
+/// person was asked for a session and wanted none. With a person, what the project brings is asked
+/// about.
 fn prepare(
     resume: Option<Resume>,
     options: &Options,
+    interactive: bool,
     cancel: &Cancel,
 ) -> Result<Option<(Setup, Option<Begun>)>, String> {
     let mut setup = Setup::load(options)?;
+    if interactive {
+        trust::ask(&mut setup, options, cancel)?;
+        trust::ask_about_hooks(&setup, options, cancel)?;
+    }
     let stored = match resume {
         None => None,
+        Some(resume) if resume.or_new && has_no_last(&setup, resume.which, options) => {
+            let _ = writeln!(
+                io::stderr(),
+                "there is no session to go on with, so a new one begins"
+            );
+            None
+        }
         Some(resume) => match choose(&setup, resume.which, options.all, cancel)? {
             None => return Ok(None),
             // Nothing is written of an ephemeral session, so it needs no copy.
@@ -181,6 +208,12 @@ fn prepare(
     Ok(Some((setup, stored)))
 }
 
+/// The latest session is wanted, and there is none.
+fn has_no_last(setup: &Setup, which: &args::Session, options: &Options) -> bool {
+    let folder = (!options.all).then_some(setup.cwd.as_path());
+    *which == args::Session::Last && rollout::last(&setup.home, folder).is_none()
+}
+
 /// The session to go on with.
 struct Begun {
     path: PathBuf,
@@ -194,7 +227,7 @@ struct Task {
     /// What to review in its place.
     review: Option<Target>,
     stored: Option<Begun>,
-    schema: Option<serde_json::Value>,
+    schema: Option<Arc<AnswerSchema>>,
     in_git: bool,
 }
 
@@ -240,13 +273,21 @@ fn once(
     json: bool,
 ) -> Result<u8, Failure> {
     if !task.in_git {
-        front.event(&Event::Note(
-            "not a git repository: changes here cannot be taken back with git".into(),
+        let text = match options.ephemeral {
+            true => "not a git repository: changes here cannot be taken back",
+            false => "not a git repository: interpreter undo takes changes back here, git cannot",
+        };
+        front.event(&Event::Note(text.into()));
+    }
+    if task.review.is_some() && task.schema.take().is_some() {
+        front.event(&Event::Warning(
+            "--output-schema has no effect on a review, whose answer has a form of its own".into(),
         ));
     }
     let mut session = opened(setup, options, &mut task, signals, front)?;
     if let Some(target) = &task.review {
         let end = session.review(target, false, front)?;
+        session.end("other", front);
         deliver(&session, &end, options, json)?;
         return Ok(exit::code(&end.reason, signals.is_terminated()));
     }
@@ -257,6 +298,7 @@ fn once(
             format!("the input is too long for the window and cannot be put into a file: {e}")
         })?;
     let end = session.turn(&Input { text, images }, front);
+    session.end("other", front);
     deliver(&session, &end, options, json)?;
     Ok(exit::code(&end.reason, signals.is_terminated()))
 }
@@ -318,21 +360,43 @@ fn deliver(session: &Session, end: &TurnEnd, options: &Options, json: bool) -> R
 
 /// A session in a terminal.
 fn converse(
-    setup: Setup,
+    mut setup: Setup,
     options: &Options,
     mut task: Task,
     signals: &Signals,
 ) -> Result<u8, Failure> {
     let show_reasoning = !*setup.config.hide_agent_reasoning;
     let theme = Theme::new(options.color, &io::stderr());
-    let mut front = repl::front(theme, show_reasoning, &signals.cancel);
-    if !task.in_git {
-        front.event(&Event::Note(
-            "not a git repository: changes here cannot be taken back with git".into(),
+    let notifications = setup.config.notifications.clone();
+    let mut console = Console::new(theme, show_reasoning, notifications, signals, &setup.cwd);
+    let is_first = task.stored.is_none() && first::is_first(&setup);
+    if is_first {
+        first::choose(&mut setup, options, &signals.cancel, &mut console.front)?;
+        if signals.is_terminated() {
+            return Ok(exit::TERMINATED);
+        }
+        if signals.cancel.is_cancelled() {
+            return Ok(exit::INTERRUPTED);
+        }
+    }
+    if options.ephemeral {
+        console.front.event(&Event::Note(
+            "--ephemeral: nothing of this session is kept, so it can be neither resumed nor undone"
+                .into(),
         ));
     }
-    let session = opened(&setup, options, &mut task, signals, &mut front)?;
-    let images = read_images(options, &mut front);
+    if !task.in_git && !options.ephemeral {
+        console.front.event(&Event::Note(
+            "not a git repository: /undo takes changes back here, git cannot".into(),
+        ));
+    }
+    let session = opened(&setup, options, &mut task, signals, &mut console.front)?;
+    if is_first {
+        console.front.event(&Event::Note(
+            "say what is to be done; /help lists commands and keys, Ctrl+D leaves".into(),
+        ));
+    }
+    let images = read_images(options, &mut console.front);
     let first = match task.text {
         Some(text) => Some(Input {
             text: session.fit_input(text).map_err(|e| e.to_string())?.0,
@@ -342,9 +406,9 @@ fn converse(
     };
     let repl = Repl {
         session,
-        front,
+        console,
         signals,
-        setup: &setup,
+        setup: &mut setup,
         options,
     };
     // The session at the end may be another one than that at the beginning.
@@ -375,9 +439,12 @@ fn read_images(options: &Options, front: &mut dyn Frontend) -> Vec<Part> {
         .collect()
 }
 
-fn read_schema(path: &Path) -> Result<serde_json::Value, String> {
+fn read_schema(path: &Path) -> Result<Arc<AnswerSchema>, String> {
     let text = read_whole(path, MOST_SCHEMA)
         .map_err(|e| format!("the schema {} cannot be read: {e}", path.display()))?;
-    serde_json::from_str(&text)
-        .map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))
+    let schema = serde_json::from_str(&text)
+        .map_err(|e| format!("the schema {} is not JSON: {e}", path.display()))?;
+    AnswerSchema::new(schema)
+        .map(Arc::new)
+        .map_err(|why| format!("the schema {} is {why}", path.display()))
 }

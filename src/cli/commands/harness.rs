@@ -7,7 +7,7 @@ use crate::cli::render::phrases::thousands;
 use crate::cli::render::sanitize::sanitize;
 use crate::cli::{Failure, exit, say};
 use crate::harnesses::{self, Context, Instructions, Size, Start};
-use crate::model::{Item, Request, Sampling, WireApi};
+use crate::model::{Item, Request, Sampling, Vendor, WireApi};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -147,7 +147,15 @@ fn as_json(start: &Start, sent: &Value) -> Value {
         .iter()
         .map(|(name, why)| json!({"name": name, "why": why}))
         .collect();
-    json!({"system": start.system, "tools": tools, "opening": opening, "left_out": left_out})
+    let deferred: Vec<Value> = start
+        .deferred
+        .iter()
+        .map(|tool| {
+            json!({"name": tool.name, "description": tool.description, "parameters": tool.schema()})
+        })
+        .collect();
+    json!({"system": start.system, "tools": tools, "opening": opening, "left_out": left_out,
+        "deferred": deferred})
 }
 
 fn role(item: &Item) -> &'static str {
@@ -171,9 +179,12 @@ fn tools_on(start: &Start, wire: WireApi) -> Value {
         window: None,
         sampling: Sampling::default(),
         reasoning_effort: None,
+        one_call: false,
+        raw_calls: false,
         cache_key: "",
         schema: None,
         local: true,
+        vendor: Vendor::of("", true),
         extra: &extra,
     };
     wire.wire()

@@ -1,4 +1,6 @@
-//! `interpreter models`: what the local servers have.
+//! `interpreter models`: what the local servers have, and what is known of hosted providers.
+
+mod hosted;
 
 use super::session::Setup;
 use crate::agent::{connect, open};
@@ -32,6 +34,17 @@ struct Row {
 /// One sentence when no server answers, or none of them has a list.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let mut setup = Setup::load(options)?;
+    if let Some(file) = &options.import {
+        return hosted::take(&setup.cwd.join(file), &setup.home);
+    }
+    if options.providers {
+        return hosted::providers(&setup.config, options);
+    }
+    if let Some(id) = connect::named_provider(&setup.config, None)
+        && let Some(done) = hosted::models(&id, &setup.config, options)?
+    {
+        return Ok(done);
+    }
     setup.hold_offline(None)?;
     let cancel = Cancel::new();
     let providers = providers(&setup.config, options.chat_completions, &cancel)?;
@@ -75,24 +88,46 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     })
 }
 
+/// The names of all models, each with where it is; none where that cannot be told.
+pub fn names(options: &Options, cancel: &Cancel) -> Vec<(String, String)> {
+    let Ok(setup) = Setup::load(options) else {
+        return Vec::new();
+    };
+    let providers = providers(&setup.config, options.chat_completions, cancel);
+    let providers = providers.unwrap_or_default();
+    let lists = all(&providers, cancel);
+    let named = |(provider, list): (&Provider, Result<Vec<ModelInfo>, String>)| {
+        let name = provider.name.clone();
+        let models = list.unwrap_or_default().into_iter();
+        models.map(move |model| (model.id, name.clone()))
+    };
+    providers.iter().zip(lists).flat_map(named).collect()
+}
+
 /// The named provider, or every local server that answers.
 fn providers(
     config: &Config,
     chat_completions: bool,
     cancel: &Cancel,
 ) -> Result<Vec<Provider>, Failure> {
-    let resolve = |id: &str| connect::resolve(id, config, chat_completions);
     if let Some(id) = connect::named_provider(config, None) {
-        return Ok(vec![local::recognise(resolve(&id)?, cancel)]);
+        let named = connect::resolve(&id, config, chat_completions)?;
+        return Ok(vec![local::recognise(named, cancel)]);
     }
+    Ok(local_providers(config, chat_completions, cancel))
+}
+
+/// Every local server that answers.
+fn local_providers(config: &Config, chat_completions: bool, cancel: &Cancel) -> Vec<Provider> {
+    let resolve = |id: &str| connect::resolve(id, config, chat_completions);
     let candidates: Vec<Provider> = LocalServer::ALL
         .iter()
         .filter_map(|s| resolve(s.id()).ok())
         .collect();
-    Ok(local::detect(&candidates, cancel)
+    local::detect(&candidates, cancel)
         .iter()
         .filter_map(|f| local::adopt(&candidates, f, chat_completions))
-        .collect())
+        .collect()
 }
 
 /// The lists of all servers, asked at the same time.
@@ -219,19 +254,82 @@ fn table(rows: &[Row]) -> String {
     let lines: Vec<[String; 9]> = std::iter::once(HEAD.map(String::from))
         .chain(models)
         .collect();
+    aligned(&lines).map(|line| line + "\n").collect()
+}
+
+/// Lines whose columns stand below each other.
+fn aligned<const N: usize>(lines: &[[String; N]]) -> impl Iterator<Item = String> {
     let width = |column: usize| {
         let cells = lines.iter().map(|l| l[column].chars().count());
         cells.max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let row = |line: &[String; 9]| {
-        let cells = line
-            .iter()
-            .zip(&widths)
-            .map(|(text, w)| format!("{text:w$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    lines.iter().map(row).collect()
+    let widths: [usize; N] = std::array::from_fn(width);
+    lines.iter().map(move |line| {
+        let cells = line.iter().zip(&widths);
+        let cells: Vec<String> = cells.map(|(text, w)| format!("{text:w$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    })
+}
+
+/// A model that can be worked with, and its line in a list to choose from.
+pub struct Found {
+    /// Whose it is.
+    pub provider: Provider,
+    /// What its server says of it.
+    pub info: ModelInfo,
+    /// Name, size, the window of a session, where it fits, and the server.
+    pub line: String,
+}
+
+/// The models of all local servers that answer which write text and are not known to be without
+/// tools, what can be used now first; and a line for each server whose list cannot be read.
+pub fn found(
+    config: &Config,
+    chat_completions: bool,
+    cancel: &Cancel,
+) -> (Vec<Found>, Vec<String>) {
+    let providers = local_providers(config, chat_completions, cancel);
+    let lists = all(&providers, cancel);
+    let room = local::room();
+    let (mut rows, mut troubles) = (Vec::new(), Vec::new());
+    for (provider, list) in providers.iter().zip(lists) {
+        match list {
+            Ok(models) => {
+                let works = |m: &ModelInfo| m.generates && m.tools != Some(false);
+                let models = models.into_iter().filter(works);
+                rows.extend(models.map(|info| Row::new(config, provider, info, room)));
+            }
+            Err(why) => troubles.push(format!("{}: {why}", provider.name)),
+        }
+    }
+    sort(&mut rows);
+    let cells: Vec<[String; 5]> = rows
+        .iter()
+        .map(|row| {
+            let size = row.info.bytes.map(|b| format!("{:.1} GB", b as f64 / 1e9));
+            let fit = row.fit.map(|(_, fit)| match fit {
+                Fit::Loaded => "loaded",
+                Fit::Graphics => "fits in graphics memory",
+                Fit::Main => "fits in memory",
+                Fit::Split => "fits in both memories",
+                Fit::No => "does not fit",
+            });
+            [
+                one_line(&row.info.id),
+                size.unwrap_or_default(),
+                format!("window {}", thousands(row.window.tokens.into())),
+                fit.unwrap_or_default().to_owned(),
+                one_line(&row.provider.name),
+            ]
+        })
+        .collect();
+    let lines: Vec<String> = aligned(&cells).collect();
+    let found = rows.into_iter().zip(lines).map(|(row, line)| Found {
+        provider: row.provider,
+        info: row.info,
+        line,
+    });
+    (found.collect(), troubles)
 }
 
 #[cfg(test)]
@@ -254,12 +352,7 @@ mod tests {
                 base_url: "http://127.0.0.1:11434".into(),
                 wire: WireApi::Ollama,
                 local: Some(LocalServer::Ollama),
-                headers: Vec::new(),
-                query: Vec::new(),
-                request_retries: 0,
-                stream_retries: 0,
-                idle_limit: None,
-                extra_body: Default::default(),
+                ..Provider::default()
             },
             window: Window {
                 tokens: 32_768,

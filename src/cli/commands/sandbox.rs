@@ -51,6 +51,7 @@ pub fn run(command: &[OsString], options: &Options) -> Result<u8, Failure> {
         ),
         lift: Lift::Nothing,
         stdin: false,
+        split: false,
     };
     let mut running = sandbox.spawn(&run).map_err(|e| match e {
         SandboxError::Unenforceable(_) => Failure {

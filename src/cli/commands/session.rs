@@ -3,13 +3,16 @@
 use crate::agent::event::{Event, Frontend};
 use crate::agent::offline;
 use crate::agent::open::{Open, open, recorded_provider};
+use crate::agent::schema::AnswerSchema;
 use crate::agent::session::Session;
 use crate::cancel::Cancel;
 use crate::cli::args::Options;
-use crate::config::{self, Config};
+use crate::cli::trust;
+use crate::config::{self, Config, McpServer};
 use crate::sandbox::Offline;
 use crate::store::paths::Home;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Home, settings and folder of a run.
 pub struct Setup {
@@ -21,6 +24,10 @@ pub struct Setup {
     pub cwd: PathBuf,
     /// How `--offline` holds, when it was asked for.
     pub offline: Option<Offline>,
+    /// A person can be asked, though not while a session is opened.
+    pub asks_later: bool,
+    /// Further MCP servers, by name.
+    pub mcp_servers: Vec<(String, McpServer)>,
 }
 
 impl Setup {
@@ -42,14 +49,29 @@ impl Setup {
         if !cwd.is_dir() {
             return Err(format!("{} is no folder", cwd.display()));
         }
-        let config =
-            config::load(home.path(), &cwd, &options.overrides).map_err(|e| e.to_string())?;
-        Ok(Setup {
+        let config = read(&home, &cwd, options)?;
+        let mut setup = Setup {
             home,
             config,
             cwd,
             offline: None,
-        })
+            asks_later: false,
+            mcp_servers: Vec::new(),
+        };
+        if options.trust {
+            trust::accept(&setup.home, &setup.config.trust, true)?;
+            setup.reload(options)?;
+        }
+        Ok(setup)
+    }
+
+    /// Reads the settings again, after one of their files was changed.
+    ///
+    /// # Errors
+    /// When they are wrong.
+    pub fn reload(&mut self, options: &Options) -> Result<(), String> {
+        self.config = read(&self.home, &self.cwd, options)?;
+        Ok(())
     }
 
     /// Puts the kernel's rules of `--offline` on this process, where that is asked for: before any
@@ -82,7 +104,7 @@ impl Setup {
         &self,
         options: &Options,
         resume: Option<PathBuf>,
-        schema: Option<serde_json::Value>,
+        schema: Option<Arc<AnswerSchema>>,
         cancel: &Cancel,
         front: &mut dyn Frontend,
     ) -> Result<Session, String> {
@@ -91,6 +113,9 @@ impl Setup {
             .iter()
             .for_each(|w| front.event(&Event::Warning(w.clone())));
         self.tell_offline(front);
+        if let Err(e) = self.config.trust.pin(self.home.path()) {
+            front.event(&Event::Warning(format!("what is trusted is not kept: {e}")));
+        }
         let ask = Open {
             schema,
             resume,
@@ -108,9 +133,21 @@ impl Setup {
             cwd: self.cwd.clone(),
             cwd_named: options.cd.is_some(),
             ephemeral: options.ephemeral,
+            asks_later: self.asks_later,
+            mcp_servers: self.mcp_servers.clone(),
             chat_completions: options.chat_completions,
             debug: options.debug,
+            ignore_rules: options.ignore_rules,
+            all_hooks: options.all_hooks,
             ..Open::default()
         }
+    }
+}
+
+fn read(home: &Home, cwd: &Path, options: &Options) -> Result<Config, String> {
+    let config = config::load(home.path(), cwd, &options.overrides).map_err(|e| e.to_string())?;
+    match config.warnings.first().filter(|_| options.strict_config) {
+        Some(warning) => Err(format!("{warning} (--strict-config)")),
+        None => Ok(config),
     }
 }

@@ -1,8 +1,9 @@
 //! A change of a file as numbered, coloured lines.
 
 use super::Theme;
-use super::sanitize::sanitize;
+use super::sanitize::{reveal, sanitize};
 use similar::{ChangeTag, TextDiff};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Lines of context around a change.
@@ -15,15 +16,38 @@ const MOST_BYTES: usize = 1 << 20;
 /// The changed lines with their numbers, each line indented by two; empty for equal texts. Of a
 /// long change the first lines.
 pub fn diff(before: &str, after: &str, theme: &Theme) -> String {
-    lines(before, after, MOST_LINES, theme)
+    numbered(before, after, 0, MOST_LINES, sanitize, theme)
 }
 
 /// The same, however long it is.
 pub fn whole(before: &str, after: &str, theme: &Theme) -> String {
-    lines(before, after, usize::MAX, theme)
+    numbered(before, after, 0, usize::MAX, sanitize, theme)
 }
 
-fn lines(before: &str, after: &str, most: usize, theme: &Theme) -> String {
+/// The same without leaving out a line, and with every character visible, for a person who is to
+/// agree to it. `skipped` lines stand before the two texts.
+pub fn revealed(before: &str, after: &str, skipped: usize, theme: &Theme) -> String {
+    numbered(before, after, skipped, usize::MAX, reveal, theme)
+}
+
+/// Lines that were added, and lines that were taken away.
+pub fn counts(before: &str, after: &str) -> (usize, usize) {
+    if before.len() + after.len() > MOST_BYTES {
+        return (after.lines().count(), before.lines().count());
+    }
+    let diff = TextDiff::from_lines(before, after);
+    let of = |tag| diff.iter_all_changes().filter(|c| c.tag() == tag).count();
+    (of(ChangeTag::Insert), of(ChangeTag::Delete))
+}
+
+fn numbered(
+    before: &str,
+    after: &str,
+    skipped: usize,
+    most: usize,
+    visible: fn(&str) -> Cow<'_, str>,
+    theme: &Theme,
+) -> String {
     if before.len() + after.len() > MOST_BYTES {
         return format!(
             "  {} bytes before, {} bytes after\n",
@@ -44,13 +68,13 @@ fn lines(before: &str, after: &str, most: usize, theme: &Theme) -> String {
                 let _ = writeln!(out, "  {}", theme.dim.paint("… and more"));
                 return out;
             }
-            let text = sanitize(change.value().trim_end_matches('\n')).into_owned();
+            let text = visible(change.value().trim_end_matches('\n')).into_owned();
             let (sign, number, style) = match change.tag() {
                 ChangeTag::Delete => ('-', change.old_index(), theme.bad),
                 ChangeTag::Insert => ('+', change.new_index(), theme.good),
                 ChangeTag::Equal => (' ', change.new_index(), theme.dim),
             };
-            let number = number.map_or(0, |i| i + 1);
+            let number = number.map_or(0, |i| skipped + i + 1);
             let _ = writeln!(
                 out,
                 "  {}",
@@ -70,6 +94,16 @@ mod tests {
         let text = diff("a\nb\nc\n", "a\nB\nc\n", &Theme::default());
         assert_eq!(text, "      1  a\n      2 -b\n      2 +B\n      3  c\n");
         assert_eq!(diff("same\n", "same\n", &Theme::default()), "");
+    }
+
+    #[test]
+    fn a_whole_diff_leaves_out_nothing() {
+        let long = "x\u{a0}\n".repeat(MOST_LINES + 10);
+        let text = revealed("", &long, 7, &Theme::default());
+        assert_eq!(text.lines().count(), MOST_LINES + 10);
+        assert!(text.starts_with("      8 +x<U+00A0>\n"));
+        assert!(diff("", &long, &Theme::default()).ends_with("… and more\n"));
+        assert_eq!(counts("a\nb\n", "a\nc\nd\n"), (2, 1));
     }
 
     #[test]

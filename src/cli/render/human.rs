@@ -1,20 +1,26 @@
 //! What a person sees while it works: one line a tool call, text as it comes, a summary at the end.
 
-use super::phrases::{duration, gist, shorten, thousands};
-use super::progress::{Progress, numbers};
+use super::markdown::Markdown;
+use super::outcome::told;
+use super::phrases::{duration, gist_in, shorten, thousands};
+use super::progress::Progress;
 use super::sanitize::{one_line, sanitize};
-use super::status::Status;
-use super::{Theme, outcome};
+use super::screen::Screen;
+use super::summary;
+use super::{Theme, wrap};
 use crate::agent::event::{Answer, EndReason, Event, Frontend, Question, SessionInfo, TurnEnd};
 use crate::agent::metrics::Metrics;
 use crate::cli::person::Person;
 use crate::tools::action::{Action, AskedQuestion, Outcome, PlanStep, StepStatus};
+use crate::tools::mcp::{Asked, Form};
+use nu_ansi_term::Style;
 use std::io::Write;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-/// Prints progress to `out`.
+/// Prints progress to a [`Screen`].
 pub struct Human<W: Write> {
-    out: W,
+    screen: Screen<W>,
     theme: Theme,
     /// Print the model's text as it streams. Without it, texts between tool calls are printed
     /// whole and the final answer is left to the caller.
@@ -23,141 +29,166 @@ pub struct Human<W: Write> {
     person: Option<Box<dyn Person>>,
     /// The text of the latest reply, until it is known whether it is the answer.
     pending: String,
-    /// The cursor stands behind streamed text.
-    in_text: bool,
-    in_reasoning: bool,
-    status: Status,
-    /// The request under way.
+    /// What is streamed now.
+    flow: Option<Flow>,
+    /// What was printed last.
+    last: Block,
+    /// Where the request stands in a pipe; on a screen the status line knows.
     progress: Option<Progress>,
     /// The numbers of the latest request.
     metrics: Option<Metrics>,
     window: u32,
+    /// The working folder.
+    cwd: PathBuf,
+}
+
+/// A text that streams.
+enum Flow {
+    Answer(Markdown),
+    Thinking(Markdown),
+    /// Thinking that is not shown, since when.
+    Hidden(Instant),
+}
+
+/// Kinds of lines, between which a terminal gets an empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Start,
+    Answer,
+    Thinking,
+    Lines,
 }
 
 impl<W: Write> Human<W> {
-    /// The styles that it prints with.
-    pub fn theme(&self) -> &Theme {
-        &self.theme
-    }
-
     /// A printer. `person` is `None` where nobody can answer.
     pub fn new(
-        out: W,
+        screen: Screen<W>,
         theme: Theme,
         stream: bool,
         show_reasoning: bool,
         person: Option<Box<dyn Person>>,
     ) -> Self {
         Human {
-            out,
+            screen,
             theme,
             stream,
             show_reasoning,
             person,
             pending: String::new(),
-            in_text: false,
-            in_reasoning: false,
-            status: Status::default(),
+            flow: None,
+            last: Block::Start,
             progress: None,
             metrics: None,
             window: 0,
+            cwd: PathBuf::new(),
         }
     }
 
-    /// With a status line.
-    pub fn with_status(mut self, status: Status) -> Self {
-        self.status = status;
-        self
-    }
-
-    /// One line. A reader that went away is no reason to stop the work.
+    /// One line.
     fn line(&mut self, text: impl AsRef<str>) {
+        self.lines(&format!("{}\n", text.as_ref()));
+    }
+
+    /// Whole lines, below a text that ends with them.
+    fn lines(&mut self, text: &str) {
         self.end_text();
-        let _ = writeln!(self.out, "{}", text.as_ref());
+        self.print(Block::Lines, text);
     }
 
-    fn end_text(&mut self) {
-        self.status.clear(&mut self.out);
-        if self.in_text || self.in_reasoning {
-            let _ = writeln!(self.out);
-            self.in_text = false;
-            self.in_reasoning = false;
+    fn print(&mut self, block: Block, text: &str) {
+        if text.is_empty() {
+            return;
         }
+        let apart = self.last != block && self.last != Block::Start && self.screen.is_live();
+        self.last = block;
+        let gap = if apart { "\n" } else { "" };
+        self.screen.print(&format!("{gap}{text}"));
     }
 
-    /// Shows what the model does now, unless its words are being shown.
-    fn show_status(&mut self) {
-        if let Some(progress) = self.progress.as_ref().filter(|_| self.status.is_on())
-            && !self.in_text
-            && !self.in_reasoning
-        {
-            self.status.show(&mut self.out, &progress.line());
+    /// Words of the program itself, broken at the width of a terminal.
+    fn words(&mut self, style: Style, text: &str) {
+        let cells = wrap::cells(&sanitize(text), style);
+        let text = wrap::lines(&cells, self.columns().unwrap_or(usize::MAX));
+        self.lines(&text);
+    }
+
+    /// The same, with a word before it that is seen.
+    fn headed(&mut self, head: &str, text: &str) {
+        let columns = self.columns().unwrap_or(usize::MAX);
+        let text = wrap::headed(head, self.theme.warn, &sanitize(text), columns);
+        self.lines(&text);
+    }
+
+    /// The columns to lay text out for; `None` where the reader breaks lines.
+    fn columns(&self) -> Option<usize> {
+        self.screen.is_live().then(|| self.screen.columns())
+    }
+
+    /// Ends what streams.
+    fn end_text(&mut self) {
+        match self.flow.take() {
+            Some(Flow::Answer(mut text)) => {
+                let rest = text.finish();
+                self.print(Block::Answer, &rest);
+            }
+            Some(Flow::Thinking(mut text)) => {
+                let rest = text.finish();
+                self.print(Block::Thinking, &rest);
+            }
+            Some(Flow::Hidden(since)) if self.screen.is_live() => {
+                let text = format!("thought for {}", duration(since.elapsed()));
+                let text = self.theme.dim.paint(text).to_string();
+                self.print(Block::Thinking, &format!("{text}\n"));
+            }
+            Some(Flow::Hidden(_)) | None => {}
         }
     }
 
     fn session(&mut self, info: &SessionInfo) {
-        let t = self.theme;
         self.window = info.window.0;
-        let verb = if info.resumed {
-            "resumed"
-        } else {
-            "interpreter"
-        };
-        let (harness, size) = info.harness;
-        let size = if size == "full" {
-            String::new()
-        } else {
-            format!(" ({size})")
-        };
-        self.line(format!(
-            "{} {} at {}",
-            t.action.paint(verb),
-            one_line(&info.model),
-            one_line(&info.provider.1)
-        ));
-        self.line(format!(
-            "{}",
-            t.dim.paint(format!(
-                "harness {harness}{size} · window {} ({}) · {}",
-                thousands(info.window.0.into()),
-                info.window.1,
-                fence(info)
-            ))
-        ));
+        self.cwd.clone_from(&info.cwd);
+        let (verb, place) = summary::opening(info);
+        let columns = self.columns().unwrap_or(usize::MAX);
+        let text = wrap::headed(verb, self.theme.action, &place, columns);
+        self.lines(&text);
+        self.words(self.theme.dim, &summary::terms(info));
     }
 
     fn streamed(&mut self, text: &str) {
         if !self.stream {
             return;
         }
-        if self.in_reasoning {
+        if !matches!(self.flow, Some(Flow::Answer(_))) {
             self.end_text();
         }
-        // A reply often begins with line ends, which would only push it down.
-        let text = if self.in_text {
-            text
-        } else {
-            text.trim_start_matches('\n')
-        };
-        if !text.is_empty() {
-            self.status.clear(&mut self.out);
-            let _ = write!(self.out, "{}", sanitize(text));
-            let _ = self.out.flush();
-            self.in_text = true;
+        let (theme, columns) = (self.theme, self.columns());
+        let flow = self
+            .flow
+            .get_or_insert_with(|| Flow::Answer(Markdown::new(theme, columns)));
+        if let Flow::Answer(flow) = flow {
+            flow.resize(columns);
+            let rows = flow.push(text);
+            self.print(Block::Answer, &rows);
         }
     }
 
     fn reasoning(&mut self, text: &str) {
-        if !self.stream || !self.show_reasoning {
+        if !self.stream {
             return;
         }
-        if self.in_text {
+        if matches!(self.flow, Some(Flow::Answer(_))) {
             self.end_text();
         }
-        self.status.clear(&mut self.out);
-        let _ = write!(self.out, "{}", self.theme.dim.paint(sanitize(text)));
-        let _ = self.out.flush();
-        self.in_reasoning = true;
+        let (theme, columns, shown) = (self.theme, self.columns(), self.show_reasoning);
+        let flow = self.flow.get_or_insert_with(|| match shown {
+            true => Flow::Thinking(Markdown::thinking(theme, columns)),
+            false => Flow::Hidden(Instant::now()),
+        });
+        if let Flow::Thinking(flow) = flow {
+            flow.resize(columns);
+            let rows = flow.push(text);
+            self.print(Block::Thinking, &rows);
+        }
     }
 
     /// A text that turned out not to be the answer.
@@ -174,20 +205,30 @@ impl<W: Write> Human<W> {
         if matches!(action, Action::Plan { .. } | Action::Finish { .. }) {
             return;
         }
-        let text = format!(
-            "{} {}",
-            self.theme.action.paint(format!("• {}", action.verb())),
-            gist(action)
-        );
-        self.line(text);
+        let gist = gist_in(action, &self.cwd);
+        // A terminal has the status line until there is a result to tell in the same line.
+        if self.screen.is_live() {
+            let what = format!("{} {gist}", action.verb());
+            self.screen.progress(|p| *p = Some(Progress::doing(&what)));
+        } else {
+            let verb = self.theme.action.paint(format!("• {}", action.verb()));
+            self.line(format!("{verb} {gist}"));
+        }
     }
 
     fn finished(&mut self, action: &Action, outcome: &Outcome, took: Duration) {
-        let text = outcome::told(action, outcome, took, &self.theme);
-        if !text.is_empty() {
-            self.end_text();
-            let _ = write!(self.out, "{text}");
-        }
+        self.screen.progress(|p| *p = None);
+        let Some(told) = told(outcome, &self.theme) else {
+            return;
+        };
+        let text = match self.columns() {
+            Some(columns) => {
+                let gist = gist_in(action, &self.cwd);
+                told.line((action.verb(), &gist), took, &self.theme, columns)
+            }
+            None => told.below(action, took, &self.theme),
+        };
+        self.lines(&text);
     }
 
     fn plan(&mut self, steps: &[PlanStep]) {
@@ -198,12 +239,24 @@ impl<W: Write> Human<W> {
                 StepStatus::InProgress => ("▸", self.theme.action),
                 StepStatus::Pending => ("·", self.theme.dim),
             };
-            let text = format!("  {} {}", style.paint(mark), one_line(&step.text));
-            self.line(text);
+            let columns = self.columns().unwrap_or(usize::MAX);
+            let cells = wrap::cells(&one_line(&step.text), Style::default());
+            let rows = wrap::rows(&cells, columns.saturating_sub(4));
+            let mut text = String::new();
+            for (at, row) in rows.iter().enumerate() {
+                let lead = if at == 0 {
+                    style.paint(mark).to_string()
+                } else {
+                    " ".to_owned()
+                };
+                text.push_str(&format!("  {lead} {}\n", wrap::paint(row)));
+            }
+            self.lines(&text);
         }
     }
 
     fn turn_done(&mut self, end: &TurnEnd) {
+        self.screen.progress(|p| *p = None);
         self.end_text();
         let t = self.theme;
         if end.reason != EndReason::Done {
@@ -217,32 +270,21 @@ impl<W: Write> Human<W> {
             } else {
                 t.bad
             };
-            let text = style.paint(sanitize(&message)).to_string();
-            self.line(text);
+            self.words(style, &message);
         }
-        let u = end.usage;
-        let cached = u
-            .cached
-            .filter(|_| u.input > 0)
-            .map(|c| format!(" ({} % cached)", c * 100 / u.input.max(1)))
-            .unwrap_or_default();
-        let requests = if end.requests == 1 {
-            "1 request".into()
-        } else {
-            format!("{} requests", end.requests)
-        };
-        let text = format!(
-            "{} · {requests} · {} tokens in{cached}, {} out",
-            duration(end.took),
-            thousands(u.input),
-            thousands(u.output)
-        );
-        let text = t.dim.paint(text).to_string();
-        self.line(text);
-        if let Some(metrics) = self.metrics.take() {
-            let text = t.dim.paint(numbers(&metrics)).to_string();
-            self.line(text);
+        let metrics = self.metrics.take();
+        for line in summary::closing(end, metrics.as_ref(), self.columns()) {
+            self.line(t.dim.paint(line).to_string());
         }
+    }
+
+    /// Puts something to the person, with the screen to itself.
+    fn person(&mut self) -> Option<&mut Box<dyn Person>> {
+        self.flush_pending();
+        self.end_text();
+        self.screen.progress(|p| *p = None);
+        self.last = Block::Lines;
+        self.person.as_mut()
     }
 }
 
@@ -251,49 +293,41 @@ impl<W: Write> Frontend for Human<W> {
         let t = self.theme;
         match event {
             Event::Session(info) => self.session(info),
-            Event::Warning(text) => {
-                let text = format!("{} {}", t.warn.paint("warning:"), sanitize(text));
-                self.line(text);
-            }
-            Event::Note(text) | Event::Repaired { text, .. } => {
-                let text = t.dim.paint(sanitize(text)).to_string();
-                self.line(text);
-            }
+            Event::Warning(text) => self.headed("warning:", text),
+            Event::Note(text) | Event::Repaired { text, .. } => self.words(t.dim, text),
             Event::Requested { tokens, window, .. } => {
-                self.progress = Some(Progress::new(*tokens, *window));
+                let cached = self.metrics.as_ref().and_then(Metrics::cached_percent);
+                self.working(|p| *p = Some(Progress::new(*tokens, *window, cached)));
             }
-            Event::Phase(phase) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.enter(*phase);
+            Event::Phase(phase) => self.working(|p| {
+                if let Some(p) = p {
+                    p.enter(*phase);
                 }
-                self.show_status();
-            }
-            Event::Waiting(_) if self.status.is_on() => self.show_status(),
+            }),
+            Event::Waiting(_) if self.screen.is_live() => {}
             Event::Waiting(time) => self.line(
                 t.dim
                     .paint(format!("waiting for the model, {} s", time.as_secs()))
                     .to_string(),
             ),
             Event::Progress { processed, total } => {
-                let progress = self.progress.as_mut();
-                let line = progress.and_then(|p| p.read(*processed, *total));
-                if self.status.is_on() {
-                    self.show_status();
-                } else if let Some(line) = line {
+                let line = self.working(|p| p.as_mut().and_then(|p| p.read(*processed, *total)));
+                if let Some(line) = line.filter(|_| !self.screen.is_live()) {
                     self.line(t.dim.paint(line).to_string());
                 }
             }
             Event::Retry { attempt, of, why } => {
-                self.end_text();
-                let text = format!(
-                    "{} {attempt} of {of}: {}",
-                    t.warn.paint("trying again"),
-                    sanitize(why)
-                );
-                self.line(text);
+                let what = format!("{attempt} of {of}: {why}");
+                self.headed("trying again", &what);
             }
-            Event::Text(text) => self.streamed(text),
-            Event::Reasoning(text) => self.reasoning(text),
+            Event::Text(text) => {
+                self.streams(text);
+                self.streamed(text);
+            }
+            Event::Reasoning(text) => {
+                self.streams(text);
+                self.reasoning(text);
+            }
             Event::Replied {
                 text,
                 usage,
@@ -302,20 +336,21 @@ impl<W: Write> Frontend for Human<W> {
             } => {
                 self.flush_pending();
                 self.end_text();
-                self.progress = None;
+                self.working(|p| *p = None);
                 self.metrics = usage.map(|u| Metrics::new(u, timing, self.window));
                 self.pending = text.clone();
             }
             Event::BadCall { error, .. } => {
                 self.flush_pending();
-                let text = format!(
-                    "  {} {}",
-                    t.warn.paint("call not understood:"),
-                    shorten(&one_line(&error.to_string()))
-                );
-                self.line(text);
+                let text = shorten(&one_line(&error.to_string()));
+                self.headed("call not understood:", &text);
             }
             Event::Started { action, .. } => self.started(action),
+            Event::Output { text, .. } if self.screen.is_live() => self.screen.progress(|p| {
+                if let Some(p) = p {
+                    p.prints(text);
+                }
+            }),
             Event::Finished {
                 action,
                 outcome,
@@ -333,7 +368,7 @@ impl<W: Write> Frontend for Human<W> {
                     thousands(*before),
                     thousands(*after)
                 );
-                self.line(t.warn.paint(text).to_string());
+                self.words(t.warn, &text);
             }
             Event::Compacted {
                 before,
@@ -351,7 +386,7 @@ impl<W: Write> Frontend for Human<W> {
                     thousands(*before),
                     thousands(*after)
                 );
-                self.line(t.warn.paint(text).to_string());
+                self.words(t.warn, &text);
             }
             Event::TurnDone(end) => self.turn_done(end),
             Event::TurnStarted | Event::Output { .. } => {}
@@ -359,34 +394,30 @@ impl<W: Write> Frontend for Human<W> {
     }
 
     fn ask(&mut self, question: &Question) -> Answer {
-        self.flush_pending();
-        self.end_text();
         let theme = self.theme;
-        match &mut self.person {
+        match self.person() {
             Some(person) => person.ask(question, &theme),
             None => {
-                let text = format!(
-                    "  {} {}",
-                    theme.warn.paint("nobody to ask:"),
-                    one_line(&question.reason)
-                );
-                self.line(text);
+                self.headed("nobody to ask:", &one_line(&question.reason));
                 Answer::No(None)
             }
         }
     }
 
     fn confirm(&mut self, question: &str) -> bool {
-        self.end_text();
         let theme = self.theme;
-        let person = self.person.as_mut();
-        person.is_some_and(|person| person.confirm(question, &theme))
+        self.person()
+            .is_some_and(|person| person.confirm(question, &theme))
     }
 
     fn questions(&mut self, questions: &[AskedQuestion]) -> Option<Vec<Vec<String>>> {
-        self.end_text();
         let theme = self.theme;
-        self.person.as_mut()?.questions(questions, &theme)
+        self.person()?.questions(questions, &theme)
+    }
+
+    fn fill_in(&mut self, form: &Form) -> Option<Asked> {
+        let theme = self.theme;
+        Some(self.person()?.fill_in(form, &theme))
     }
 
     fn interactive(&self) -> bool {
@@ -394,87 +425,24 @@ impl<W: Write> Frontend for Human<W> {
     }
 }
 
-/// The mode line: what really holds.
-fn fence(info: &SessionInfo) -> String {
-    let network = if info.network { ", network on" } else { "" };
-    format!("{}{network} · asks: {}", info.sandbox.name(), info.approval)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Timing, Usage};
-
-    fn printed(stream: bool, events: &[Event]) -> String {
-        let mut out = Vec::new();
-        let mut human = Human::new(&mut out, Theme::default(), stream, false, None);
-        events.iter().for_each(|e| human.event(e));
-        drop(human);
-        String::from_utf8(out).expect("text")
-    }
-
-    fn replied(text: &str) -> Event {
-        Event::Replied {
-            text: text.into(),
-            reasoning: String::new(),
-            usage: None,
-            timing: Timing::default(),
+impl<W: Write> Human<W> {
+    /// Changes what is known of the request under way.
+    fn working<T>(&mut self, change: impl FnOnce(&mut Option<Progress>) -> T) -> T {
+        if self.screen.is_live() {
+            self.screen.progress(change)
+        } else {
+            change(&mut self.progress)
         }
     }
 
-    fn done(reason: EndReason) -> Event {
-        let usage = Usage {
-            input: 12_345,
-            cached: Some(11_000),
-            ..Usage::default()
-        };
-        Event::TurnDone(TurnEnd {
-            reason,
-            answer: "the answer".into(),
-            requests: 2,
-            usage,
-            took: Duration::from_millis(1_500),
-        })
-    }
-
-    #[test]
-    fn the_answer_is_left_to_the_caller_and_other_texts_are_printed() {
-        let action = Action::List {
-            path: "src".into(),
-            ignore: vec![],
-            respect_ignore: true,
-            limit: 10,
-        };
-        let text = printed(
-            false,
-            &[
-                replied("I will look."),
-                Event::Started { id: 1, action },
-                replied("the answer"),
-                done(EndReason::Done),
-            ],
-        );
-        assert_eq!(
-            text,
-            "I will look.\n• list src\n1.5 s · 2 requests · 12,345 tokens in (89 % cached), 0 out\n"
-        );
-    }
-
-    #[test]
-    fn nothing_raw_reaches_the_terminal() {
-        let evil = "\x1b]0;title\x07\u{202e}".to_string();
-        let events = [
-            Event::Warning(evil.clone()),
-            Event::Note(evil.clone()),
-            Event::Text(evil.clone()),
-            replied(&evil),
-            Event::Started {
-                id: 1,
-                action: Action::ViewImage { path: evil.clone() },
-            },
-            done(EndReason::Failed(evil.clone())),
-        ];
-        let text = printed(true, &events);
-        assert!(!text.contains(['\x1b', '\x07', '\u{202e}']), "{text:?}");
+    fn streams(&mut self, text: &str) {
+        self.working(|p| {
+            if let Some(p) = p {
+                p.streams(text.len());
+            }
+        });
     }
 }
+
+#[cfg(test)]
+mod tests;

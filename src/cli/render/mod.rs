@@ -1,14 +1,19 @@
 //! Events → terminal.
 
+pub mod approval;
 pub mod changes;
 pub mod diff;
 pub mod human;
-mod outcome;
+pub mod markdown;
+pub mod outcome;
 pub mod phrases;
 pub mod progress;
 pub mod sanitize;
-pub mod status;
+pub mod screen;
+pub mod summary;
+pub mod wrap;
 
+use crate::cli::terminal;
 use nu_ansi_term::{Color, Style};
 use std::io::IsTerminal;
 
@@ -46,17 +51,18 @@ pub struct Theme {
     pub warn: Style,
     /// Failure, and removed lines.
     pub bad: Style,
+    /// Code.
+    pub code: Style,
 }
 
 impl Theme {
     /// The theme for a stream. `NO_COLOR` and `TERM=dumb` switch automatic colour off.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         let on = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => stream.is_terminal() && !set("NO_COLOR") && !dumb,
+            ColorChoice::Auto => stream.is_terminal() && !set("NO_COLOR") && !terminal::is_dumb(),
         };
         if !on {
             return Theme::default();
@@ -67,6 +73,12 @@ impl Theme {
             good: Color::Green.normal(),
             warn: Color::Yellow.normal(),
             bad: Color::Red.normal(),
+            code: Color::Cyan.normal(),
         }
+    }
+
+    /// True when anything is painted.
+    pub fn has_styles(&self) -> bool {
+        self.action != Style::default()
     }
 }

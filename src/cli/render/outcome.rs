@@ -1,81 +1,238 @@
-//! What came of an action, in a few lines under it.
+//! What an action is about, and what came of it, in few words.
 
-use super::phrases::{duration, shorten};
+use super::phrases::{duration, lines, shorten};
 use super::sanitize::one_line;
+use super::wrap::{cells, fit_start, paint, rows};
 use super::{Theme, diff};
-use crate::tools::action::{Action, FileChange, Outcome, ShellStatus};
+use crate::tools::action::{Action, AgentOut, AgentState, Outcome, ShellStatus};
+use nu_ansi_term::Style;
 use std::time::Duration;
 
-/// Lines of a command's output that are shown, after success and after failure.
-const OUTPUT_TAIL: (usize, usize) = (3, 8);
+/// Lines of a command's output that are shown: when it failed, and when it did not.
+const OUTPUT_TAIL: usize = 8;
+const OUTPUT_END: usize = 3;
+/// Columns that the name of a thing keeps beside its result.
+const LEAST_GIST: usize = 8;
+/// A shorter time is not worth a word.
+const NOTABLE: Duration = Duration::from_millis(100);
 
-/// The lines, each with its end; none where the action shows itself in another way.
-pub fn told(action: &Action, outcome: &Outcome, took: Duration, t: &Theme) -> String {
-    let line = |text: String| format!("  {text}\n");
-    let detail = |text: String| line(t.dim.paint(text).to_string());
-    match outcome {
-        Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => String::new(),
-        Outcome::ModeSet => detail("done".into()),
-        Outcome::Counted(c) => detail(format!("{} lines in {} files", c.total, c.total_files)),
-        Outcome::Jobs(jobs) => detail(format!("{} commands", jobs.len())),
-        Outcome::Answered(answers) => answers
-            .iter()
-            .map(|answer| detail(one_line(&answer.join(", "))))
-            .collect(),
-        Outcome::Delegated(part) => {
-            detail(format!("{} actions, {}", part.actions, duration(part.took)))
+/// How an action ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Well.
+    Good,
+    /// Badly.
+    Bad,
+    /// It did not run, or not to its end.
+    Not,
+    /// It goes on.
+    Open,
+}
+
+/// What is shown of an action that is over.
+#[derive(Debug, PartialEq)]
+pub struct Told {
+    /// How it ended.
+    pub state: State,
+    /// The result in a few words; may be empty.
+    pub words: String,
+    /// What went wrong, as a sentence.
+    pub why: Option<String>,
+    /// Further lines, painted: a diff, the end of an output.
+    pub lines: String,
+}
+
+impl Told {
+    fn new(state: State, words: impl Into<String>) -> Self {
+        Told {
+            state,
+            words: words.into(),
+            why: None,
+            lines: String::new(),
         }
-        Outcome::Read(r) => detail(format!("{} of {} lines", r.lines, r.total)),
-        Outcome::Listed(l) => detail(format!("{} entries", l.entries.len() + l.more)),
-        Outcome::Found(f) => detail(format!("{} files", f.total)),
-        Outcome::Matches(m) => detail(format!("{} lines", m.total)),
-        Outcome::Image { .. } => detail("shown to the model".into()),
-        Outcome::Changed(changes) => changed(changes, t),
-        Outcome::Shell(s) => {
-            let state = match s.status {
-                ShellStatus::Exited(0) => t.good.paint("ok").to_string(),
-                ShellStatus::Exited(code) => t.bad.paint(format!("exit {code}")).to_string(),
-                ShellStatus::Signaled(n) => t.bad.paint(format!("signal {n}")).to_string(),
-                ShellStatus::TimedOut => t.bad.paint("timed out").to_string(),
-                ShellStatus::Running { id, .. } => {
-                    t.dim.paint(format!("still running as {id}")).to_string()
-                }
+    }
+
+    fn why(state: State, words: &str, why: String) -> Self {
+        Told {
+            why: Some(why),
+            ..Told::new(state, words)
+        }
+    }
+
+    /// The sign of the state, and its style.
+    fn sign(&self, theme: &Theme) -> (&'static str, Style) {
+        match self.state {
+            State::Good => ("✓", theme.good),
+            State::Bad => ("✗", theme.bad),
+            State::Not => ("!", theme.warn),
+            State::Open => ("…", theme.dim),
+        }
+    }
+
+    /// For a terminal: one line with everything, of at most so many columns, and what is below it.
+    pub fn line(
+        &self,
+        (verb, gist): (&str, &str),
+        took: Duration,
+        theme: &Theme,
+        columns: usize,
+    ) -> String {
+        let mut words = self.words.clone();
+        if took >= NOTABLE {
+            let time = duration(took);
+            words = if words.is_empty() {
+                time
+            } else {
+                format!("{words} · {time}")
             };
-            let most = match s.succeeded() {
-                true => OUTPUT_TAIL.0,
-                false => OUTPUT_TAIL.1,
-            };
-            let tail: Vec<_> = s.output.text.lines().rev().take(most).collect();
-            let mut text: String = tail
-                .into_iter()
-                .rev()
-                .map(|output| detail(shorten(&one_line(output))))
-                .collect();
-            text.push_str(&line(format!("{state} {}", t.dim.paint(duration(took)))));
-            text
         }
-        Outcome::Failed(e) => line(t.bad.paint(shorten(&one_line(&e.to_string()))).to_string()),
-        Outcome::Refused { reason } => {
-            line(format!("{} {}", t.warn.paint("refused:"), one_line(reason)))
+        let (sign, style) = self.sign(theme);
+        let words = if words.is_empty() {
+            words
+        } else {
+            format!(" · {words}")
+        };
+        let taken = sign.chars().count() + verb.len() + words.chars().count() + 2;
+        let room = columns.saturating_sub(taken).max(LEAST_GIST);
+        let gist = fit_start(gist, room);
+        let gap = if gist.is_empty() { "" } else { " " };
+        let mut out = format!(
+            "{} {}{gap}{gist}{}\n",
+            style.paint(sign),
+            theme.action.paint(verb),
+            theme.dim.paint(words)
+        );
+        if let Some(why) = &self.why {
+            for row in rows(&cells(why, style), columns.saturating_sub(2)) {
+                out.push_str(&format!("  {}\n", paint(row)));
+            }
         }
-        Outcome::Skipped(why) => line(format!("{} {}", t.warn.paint("skipped:"), one_line(why))),
-        Outcome::Interrupted => {
-            let text = format!("{} interrupted", action.verb());
-            line(t.warn.paint(text).to_string())
-        }
+        out.push_str(&self.lines);
+        out
+    }
+
+    /// For a pipe, where a line of its own has told that the action began.
+    pub fn below(&self, action: &Action, took: Duration, theme: &Theme) -> String {
+        let mut out = self.lines.clone();
+        let (_, style) = self.sign(theme);
+        let line = match (&self.why, action) {
+            (Some(why), _) if self.words.is_empty() => style.paint(why).to_string(),
+            (Some(why), _) => format!("{} {why}", style.paint(format!("{}:", self.words))),
+            (None, Action::Shell(_)) if self.state != State::Not => format!(
+                "{} {}",
+                style.paint(if self.words.is_empty() {
+                    "ok"
+                } else {
+                    &self.words
+                }),
+                theme.dim.paint(duration(took))
+            ),
+            (None, _) if self.words.is_empty() || !self.lines.is_empty() => return out,
+            (None, _) if self.state == State::Not => style
+                .paint(format!("{} {}", action.verb(), self.words))
+                .to_string(),
+            (None, _) => theme.dim.paint(&self.words).to_string(),
+        };
+        out.push_str(&format!("  {line}\n"));
+        out
     }
 }
 
-/// The difference in each file, under its name where there are several.
-fn changed(changes: &[FileChange], theme: &Theme) -> String {
-    let one = |change: &FileChange| {
-        let side = |text: &Option<String>| text.clone().unwrap_or_default();
-        let name = match changes.len() {
-            0 | 1 => String::new(),
-            _ => format!("  {}\n", one_line(&change.shown)),
-        };
-        let diff = diff::diff(&side(&change.before), &side(&change.after), theme);
-        format!("{name}{diff}")
-    };
-    changes.iter().map(one).collect()
+/// What is shown of an outcome; nothing where other lines show it.
+pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
+    let good = |words: String| Told::new(State::Good, words);
+    Some(match outcome {
+        Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => return None,
+        Outcome::ModeSet => good("done".into()),
+        Outcome::Skill(skill) => good(lines(skill.text.lines().count())),
+        Outcome::Counted(c) => good(format!("{} lines in {} files", c.total, c.total_files)),
+        Outcome::Jobs(jobs) => good(format!("{} commands", jobs.len())),
+        Outcome::Answered(answers) => {
+            let answers: Vec<String> = answers.iter().map(|a| one_line(&a.join(", "))).collect();
+            good(shorten(&answers.join(" / ")))
+        }
+        Outcome::Delegated(part) => {
+            good(format!("{} actions, {}", part.actions, duration(part.took)))
+        }
+        Outcome::Agents(agents) => {
+            let one = |agent: &AgentOut| match &agent.state {
+                AgentState::Waiting => format!("agent {} begins later", agent.id),
+                AgentState::Closed => format!("agent {} is closed", agent.id),
+                AgentState::Done(part) => match &part.failure {
+                    None => format!("agent {} has answered", agent.id),
+                    Some(why) => format!("agent {}: {why}", agent.id),
+                },
+            };
+            let all: Vec<String> = agents.iter().map(one).collect();
+            good(shorten(&one_line(&all.join(", "))))
+        }
+        Outcome::Read(r) if r.lines == r.total => good(lines(r.total)),
+        Outcome::Read(r) => good(format!("{} of {}", r.lines, lines(r.total))),
+        Outcome::Listed(l) => good(format!("{} entries", l.entries.len() + l.more)),
+        Outcome::Found(f) => good(format!("{} files", f.total)),
+        Outcome::Matches(m) => good(lines(m.total)),
+        Outcome::Fetched(page) => good(match &page.redirect {
+            Some(to) => shorten(&one_line(&format!("leads to {to}"))),
+            None => format!("{} bytes of text", page.output.bytes),
+        }),
+        Outcome::Mcp(out) => {
+            let text = crate::model::join_text(&out.parts);
+            let line = |l: &str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
+            let (state, words) = match out.is_error {
+                true => (State::Bad, "failed"),
+                false => (State::Good, ""),
+            };
+            Told {
+                lines: text.lines().take(OUTPUT_END).map(line).collect(),
+                ..Told::new(state, words)
+            }
+        }
+        Outcome::ToolsFound(text) => {
+            good(format!("{} tools", text.lines().count().saturating_sub(1)))
+        }
+        Outcome::Image { .. } => good("shown to the model".into()),
+        Outcome::Changed(changes) => {
+            let (mut added, mut gone, mut below) = (0, 0, String::new());
+            for change in changes {
+                let (before, after) = (
+                    change.before.as_deref().unwrap_or(""),
+                    change.after.as_deref().unwrap_or(""),
+                );
+                if changes.len() > 1 {
+                    below.push_str(&format!("  {}\n", one_line(&change.shown)));
+                }
+                below.push_str(&diff::diff(before, after, theme));
+                let (more, fewer) = diff::counts(before, after);
+                (added, gone) = (added + more, gone + fewer);
+            }
+            Told {
+                lines: below,
+                ..good(format!("+{added} -{gone}"))
+            }
+        }
+        Outcome::Shell(s) => {
+            let (state, words) = match s.status {
+                ShellStatus::Exited(0) => (State::Good, String::new()),
+                ShellStatus::Exited(code) => (State::Bad, format!("exit {code}")),
+                ShellStatus::Signaled(n) => (State::Bad, format!("signal {n}")),
+                ShellStatus::TimedOut => (State::Bad, "timed out".to_owned()),
+                ShellStatus::Running { id, .. } => (State::Open, format!("still running as {id}")),
+            };
+            let most = if s.succeeded() {
+                OUTPUT_END
+            } else {
+                OUTPUT_TAIL
+            };
+            let tail: Vec<_> = s.output.text.lines().rev().take(most).collect();
+            let line = |l: &&str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
+            Told {
+                lines: tail.iter().rev().map(line).collect(),
+                ..Told::new(state, words)
+            }
+        }
+        Outcome::Failed(e) => Told::why(State::Bad, "", shorten(&one_line(&e.to_string()))),
+        Outcome::Refused { reason } => Told::why(State::Not, "refused", one_line(reason)),
+        Outcome::Skipped(why) => Told::why(State::Not, "skipped", one_line(why)),
+        Outcome::Interrupted => Told::new(State::Not, "interrupted"),
+    })
 }

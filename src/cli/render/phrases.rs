@@ -2,8 +2,9 @@
 
 use super::sanitize::one_line;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, Grep};
+use crate::tools::action::{Action, AgentWant, Grep};
 use crate::tools::patch_paths;
+use std::path::Path;
 use std::time::Duration;
 
 /// Characters of a command or path in a line.
@@ -24,6 +25,31 @@ pub fn strength_text(mode: Mode, strength: &Strength) -> String {
 
 /// What an action is about, in one line.
 pub fn gist(action: &Action) -> String {
+    shorten(&whole_gist(action))
+}
+
+/// [`gist`] for somebody in `cwd`: a path below it is told from there.
+pub fn gist_in(action: &Action, cwd: &Path) -> String {
+    let whole = whole_gist(action);
+    let below = format!("{}/", one_line(&cwd.display().to_string()));
+    match action {
+        // A command is told as it is.
+        Action::Shell(_) | Action::Mcp(_) | Action::Ask { .. } => shorten(&whole),
+        _ if below == "/" => shorten(&whole),
+        _ => shorten(&whole.replace(&below, "")),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub fn lines(count: usize) -> String {
+    match count {
+        1 => "1 line".to_owned(),
+        n => format!("{n} lines"),
+    }
+}
+
+/// [`gist`], however long it is.
+pub fn whole_gist(action: &Action) -> String {
     let text = match action {
         Action::Read(read) => match (read.first, read.lines, &read.path) {
             (last, _, path) if read.from_end => format!("{path}, the last {last} lines"),
@@ -35,13 +61,17 @@ pub fn gist(action: &Action) -> String {
             }
         },
         Action::Write { path, content, .. } => {
-            format!("{path} ({} lines)", content.lines().count())
+            format!("{path} ({})", lines(content.lines().count()))
         }
         Action::Edit { path, .. }
         | Action::Insert { path, .. }
         | Action::UndoEdit { path }
         | Action::List { path, .. }
         | Action::ViewImage { path } => path.clone(),
+        Action::EditCell(edit) => match &edit.cell {
+            Some(cell) => format!("{} cell {cell}", edit.path),
+            None => edit.path.clone(),
+        },
         Action::Patch { text, form, .. } => patch_paths(text, *form).unwrap_or_default().join(", "),
         Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
         {
@@ -49,6 +79,7 @@ pub fn gist(action: &Action) -> String {
             None => pattern.clone(),
         },
         Action::Shell(s) => s.command.clone(),
+        Action::Fetch(fetch) => fetch.url.clone(),
         Action::ShellInput { id, .. }
         | Action::ShellStop { id }
         | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
@@ -60,11 +91,22 @@ pub fn gist(action: &Action) -> String {
             let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
             words.join(" / ")
         }
+        Action::Skill { name, .. } => name.clone(),
+        Action::Mcp(call) => format!("{} {} {}", call.server, call.tool, call.arguments),
+        Action::FindTools { query, .. } => query.clone(),
         Action::Delegate(part) => format!("{}: {}", part.role, part.title),
+        Action::Agents { agents, want } => {
+            let names = agents.join(", ");
+            match want {
+                AgentWant::Answer => names,
+                AgentWant::Close => format!("{names}: closed"),
+                AgentWant::Reopen => format!("{names}: taken up again"),
+            }
+        }
         Action::ShellWait { id: None, .. } | Action::ShellList => "background commands".into(),
         Action::Plan { .. } | Action::PlanRead | Action::Finish { .. } => String::new(),
     };
-    shorten(&one_line(&text))
+    one_line(&text)
 }
 
 /// At most a line's worth of characters.
@@ -99,6 +141,19 @@ pub fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_below_the_folder_is_told_from_there() {
+        let read = |path: &str| Action::ViewImage { path: path.into() };
+        let cwd = Path::new("/home/ann/p");
+        assert_eq!(gist_in(&read("/home/ann/p/a/b.png"), cwd), "a/b.png");
+        assert_eq!(
+            gist_in(&read("/home/ann/other.png"), cwd),
+            "/home/ann/other.png"
+        );
+        assert_eq!(gist_in(&read("/a.png"), Path::new("/")), "/a.png");
+        assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
+    }
 
     #[test]
     fn numbers_are_grouped() {

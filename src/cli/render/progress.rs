@@ -1,6 +1,8 @@
-//! What a person is told of a request that is under way, and of the numbers when it is over.
+//! What a person is told of the work that is under way, and of the numbers when it is over.
 
 use super::phrases::thousands;
+use super::sanitize::one_line;
+use super::wrap::width;
 use crate::agent::event::Phase;
 use crate::agent::metrics::Metrics;
 use std::time::{Duration, Instant};
@@ -8,38 +10,92 @@ use std::time::{Duration, Instant};
 /// In a pipe: at most one line of progress in this time, and in this many percent.
 const PAUSE: Duration = Duration::from_secs(10);
 const STEP: u64 = 10;
+/// A speed is told when it was measured for so long.
+const MEASURED: Duration = Duration::from_secs(1);
+/// Bytes of a token, for a speed that nobody counts yet.
+const TOKEN: u64 = 4;
 
-/// A request under way.
+/// A request under way, or a tool.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    phase: Phase,
-    /// When the phase began.
+    doing: Doing,
+    /// When that began.
     since: Instant,
     /// Estimated tokens of the prompt, and the window.
     used: (u64, u32),
+    /// How much of the latest prompt came from the server's cache, in percent.
+    cached: Option<u64>,
     /// Tokens of the prompt that were read, and all of them, where the server tells.
     read: Option<(u64, u64)>,
+    /// Bytes that were streamed, since when.
+    streamed: Option<(u64, Instant)>,
     /// When a line was last printed, and its percent.
     told: (Instant, u64),
 }
 
+#[derive(Debug, Clone, PartialEq)]
+enum Doing {
+    Request(Phase),
+    /// In words, and the latest line of its output.
+    Tool(String, String),
+}
+
 impl Progress {
     /// A request of about so many tokens goes out.
-    pub fn new(tokens: u64, window: u32) -> Self {
+    pub fn new(tokens: u64, window: u32, cached: Option<u64>) -> Self {
+        Progress {
+            used: (tokens, window),
+            cached,
+            ..Progress::of(Doing::Request(Phase::Reading))
+        }
+    }
+
+    /// Something else is done.
+    pub fn doing(what: &str) -> Self {
+        Progress::of(Doing::Tool(what.to_owned(), String::new()))
+    }
+
+    /// The same, but where it was done before, its time runs on.
+    pub fn go_on(progress: &mut Option<Self>, what: &str) {
+        let same = |p: &Self| matches!(&p.doing, Doing::Tool(words, _) if words == what);
+        if !progress.as_ref().is_some_and(same) {
+            *progress = Some(Progress::doing(what));
+        }
+    }
+
+    fn of(doing: Doing) -> Self {
         let now = Instant::now();
         Progress {
-            phase: Phase::Reading,
+            doing,
             since: now,
-            used: (tokens, window),
+            used: (0, 0),
+            cached: None,
             read: None,
+            streamed: None,
             told: (now, 0),
         }
     }
 
     /// The model does this now.
     pub fn enter(&mut self, phase: Phase) {
-        if phase != self.phase {
-            (self.phase, self.since) = (phase, Instant::now());
+        let doing = Doing::Request(phase);
+        if doing != self.doing {
+            (self.doing, self.since) = (doing, Instant::now());
+        }
+    }
+
+    /// So many bytes of a reply came.
+    pub fn streams(&mut self, bytes: usize) {
+        let (sum, _) = self.streamed.get_or_insert((0, Instant::now()));
+        *sum += bytes as u64;
+    }
+
+    /// Output of a tool came; its last line is shown.
+    pub fn prints(&mut self, output: &str) {
+        if let Doing::Tool(_, last) = &mut self.doing
+            && let Some(line) = output.lines().rev().find(|l| !l.trim().is_empty())
+        {
+            *last = one_line(line.trim());
         }
     }
 
@@ -54,27 +110,53 @@ impl Progress {
         self.told = (Instant::now(), percent);
         Some(format!(
             "{}: {}",
-            self.phase.words(),
+            Phase::Reading.words(),
             share(processed, total)
         ))
     }
 
-    /// The status line of a terminal.
-    pub fn line(&self) -> String {
-        let mut parts = vec![self.phase.words().to_owned()];
-        match self.read.filter(|_| self.phase == Phase::Reading) {
+    /// The status line of a terminal, in at most so many columns: the less important parts go
+    /// first.
+    pub fn line(&self, columns: usize) -> String {
+        let mut parts = Vec::new();
+        let seconds = format!("{} s", self.since.elapsed().as_secs());
+        match &self.doing {
+            Doing::Tool(what, last) => {
+                parts.extend([what.clone(), seconds]);
+                parts.extend(Some(last.clone()).filter(|l| !l.is_empty()));
+                // The output may be cut, but not the rest.
+                return parts.join(" · ");
+            }
+            Doing::Request(phase) => parts.extend([phase.words().to_owned(), seconds]),
+        }
+        match self
+            .read
+            .filter(|_| self.doing == Doing::Request(Phase::Reading))
+        {
             Some((processed, total)) => parts.push(share(processed, total)),
             None => {
+                parts.extend(self.speed().map(|n| format!("about {n}/s")));
                 let (tokens, window) = self.used;
                 parts.push(format!(
                     "about {} of {} tokens",
                     thousands(tokens),
                     thousands(window.into())
                 ));
+                parts.extend(self.cached.map(|n| format!("{n} % cached")));
             }
         }
-        parts.push(format!("{} s", self.since.elapsed().as_secs()));
+        while parts.len() > 1 && width(&parts.join(" · ")) > columns {
+            parts.pop();
+        }
         parts.join(" · ")
+    }
+
+    /// Tokens a second, about.
+    fn speed(&self) -> Option<u64> {
+        let (bytes, since) = self.streamed?;
+        let time = since.elapsed();
+        (time >= MEASURED)
+            .then(|| (bytes as f64 / TOKEN as f64 / time.as_secs_f64()).round() as u64)
     }
 }
 
@@ -83,15 +165,20 @@ fn share(processed: u64, total: u64) -> String {
     format!("{percent} % of {} tokens", thousands(total))
 }
 
-/// The numbers of the latest request in a line.
-pub fn numbers(m: &Metrics) -> String {
+/// How full the window is after a request.
+pub fn window(m: &Metrics) -> String {
     let used = m.prompt_tokens + m.output_tokens;
-    let mut parts = vec![format!(
+    format!(
         "window {} of {} ({} %)",
         thousands(used),
         thousands(m.context_window.into()),
         m.context_percent
-    )];
+    )
+}
+
+/// The numbers of the latest request in a line.
+pub fn numbers(m: &Metrics) -> String {
+    let mut parts = vec![window(m)];
     if let Some(rate) = m.prompt_tokens_per_second {
         parts.push(format!("reading {rate}/s"));
     }
@@ -110,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_pipe_gets_one_line_in_ten_seconds_and_ten_percent() {
-        let mut progress = Progress::new(4_000, 8_192);
+        let mut progress = Progress::new(4_000, 8_192, Some(92));
         assert_eq!(progress.read(2_000, 4_000), None);
         progress.told.0 -= PAUSE;
         let line = progress.read(2_000, 4_000);
@@ -125,18 +212,30 @@ mod tests {
     }
 
     #[test]
-    fn the_status_names_the_phase_and_the_window() {
-        let mut progress = Progress::new(4_000, 8_192);
+    fn the_status_names_what_fits() {
+        let mut progress = Progress::new(4_000, 8_192, Some(92));
         progress.enter(Phase::Loading);
         assert_eq!(
-            progress.line(),
-            "loading the model · about 4,000 of 8,192 tokens · 0 s"
+            progress.line(79),
+            "loading the model · 0 s · about 4,000 of 8,192 tokens · 92 % cached"
         );
+        assert_eq!(progress.line(39), "loading the model · 0 s");
         progress.enter(Phase::Reading);
         progress.read(1_000, 4_000);
         assert_eq!(
-            progress.line(),
-            "reading the prompt · 25 % of 4,000 tokens · 0 s"
+            progress.line(79),
+            "reading the prompt · 0 s · 25 % of 4,000 tokens"
         );
+        progress.enter(Phase::Writing);
+        progress.streams(800);
+        progress.streamed = progress.streamed.map(|(n, at)| (n, at - 10 * MEASURED));
+        assert_eq!(progress.line(30), "writing · 0 s · about 20/s");
+    }
+
+    #[test]
+    fn a_tool_shows_the_last_line_of_its_output() {
+        let mut progress = Progress::doing("run make");
+        progress.prints("cc a.c\nld\x1b[2J a.o\n\n");
+        assert_eq!(progress.line(79), "run make · 0 s · ld^[[2J a.o");
     }
 }

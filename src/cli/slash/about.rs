@@ -7,10 +7,7 @@ use crate::cli::commands::doctor;
 use crate::cli::render::phrases::{strength_text, thousands};
 use crate::cli::render::sanitize::one_line;
 use crate::config::Row;
-use crate::store::paths::canonical;
-use crate::store::trust;
 use std::fmt::Write;
-use std::path::Path;
 
 pub(super) fn status(desk: &mut Desk) -> String {
     let info = desk.session.info().clone();
@@ -59,7 +56,7 @@ pub(super) fn status(desk: &mut Desk) -> String {
             format!("{}{network}", strength_text(info.sandbox, &strength)),
         ),
         ("asks", format!("{}{planning}", info.approval)),
-        ("trust", trust_of(desk.setup, &info.cwd)),
+        ("trust", trust_of(desk.setup)),
         ("folder", info.cwd.display().to_string()),
     ];
     if let Some(title) = session.title() {
@@ -84,23 +81,22 @@ pub(super) fn status(desk: &mut Desk) -> String {
             thousands(usage.output)
         ),
     ));
+    rows.extend(session.cost().words().map(|words| ("cost", words)));
     let mut out = String::new();
     for (name, value) in rows {
-        let _ = writeln!(out, "{name:8} {}", one_line(&value));
+        let _ = writeln!(out, "{name:8}  {}", one_line(&value));
     }
     out.trim_end().to_owned()
 }
 
-/// Whether the project's own settings count, and who said so.
-fn trust_of(setup: &super::Setup, cwd: &Path) -> String {
-    let cwd = canonical(cwd);
-    let root = trust::project_root(&cwd, &setup.config.project_root_markers);
-    let what = match trust::level(&setup.config.projects, &cwd, &root) {
-        Some(true) => "trusted, so its own settings count",
-        Some(false) => "not trusted, so its own settings do not count",
-        None => "not known, so its own settings do not count",
+/// Whether what the project brings counts, and where a person decides on it.
+fn trust_of(setup: &super::Setup) -> String {
+    let trust = &setup.config.trust;
+    let next = match trust.brought.is_empty() || trust.holds() {
+        true => "",
+        false => " (/trust shows it)",
     };
-    format!("{} is {what}", root.display())
+    format!("{}{next}", super::trust::told(trust))
 }
 
 /// A row a part: tokens and their share of the window.

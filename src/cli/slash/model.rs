@@ -1,7 +1,7 @@
 //! `/model` and `/harness`: somebody else goes on with the conversation.
 
 use super::Desk;
-use crate::agent::connect;
+use crate::agent::{connect, hosted};
 use crate::cancel::Cancel;
 use crate::cli::commands::models;
 use crate::cli::person::eprint_safe;
@@ -11,13 +11,14 @@ use crate::cli::terminal;
 use crate::config::Config;
 use crate::config::keys::EFFORTS;
 use crate::harnesses::{self, Harness};
+use crate::model::catalog::Catalog;
 use crate::model::local;
-use crate::model::provider::{BUILTIN, LocalServer, Provider};
+use crate::model::provider::{self, LocalServer, Provider};
 
 /// The word for the effort that the server has by itself.
 const DEFAULT_EFFORT: &str = "default";
 /// Names of effort that differ from each other; the others are read as the last one.
-const SHOWN_EFFORTS: usize = 5;
+const SHOWN_EFFORTS: usize = 7;
 
 const UNCHANGED: &str = "nothing was changed";
 
@@ -54,12 +55,24 @@ impl Wanted {
     }
 }
 
+/// What may be typed without asking a server.
+pub(super) fn words() -> Vec<String> {
+    let local = LocalServer::ALL.iter().map(|s| s.id().to_owned());
+    let hosted = Catalog::of(None).providers().into_iter().map(|h| h.id);
+    let providers = local.chain(hosted);
+    let efforts = EFFORTS.iter().take(SHOWN_EFFORTS).chain([&DEFAULT_EFFORT]);
+    providers.chain(efforts.map(|e| (*e).to_owned())).collect()
+}
+
+/// The harnesses by their names.
+pub(super) fn harness_ids() -> Vec<String> {
+    harnesses::ALL.iter().map(|h| h.id().to_owned()).collect()
+}
+
 /// Changes provider, model or effort; what is not named is chosen from what there is now.
 pub(super) fn model(desk: &mut Desk, words: &str) -> String {
     let config = desk.setup.config.clone();
-    let is_provider = |word: &str| {
-        config.model_providers.contains_key(word) || BUILTIN.iter().any(|b| b.id == word)
-    };
+    let is_provider = |word: &str| provider::exists(word, &config);
     let outcome = Wanted::of(words, is_provider).and_then(|wanted| choose(desk, &config, wanted));
     match outcome.and_then(|chosen| apply(desk, &config, chosen)) {
         Ok(said) => said,
@@ -105,7 +118,8 @@ fn choose(desk: &mut Desk, config: &Config, wanted: Wanted) -> Result<Chosen, St
     })
 }
 
-/// Local servers are asked whether they are there; of hosted ones only their keys are looked at.
+/// Local servers are asked whether they are there; of hosted ones those are shown that there is a
+/// key for.
 fn choose_provider(
     desk: &Desk,
     config: &Config,
@@ -142,13 +156,11 @@ fn choose_provider(
         let url = entry.base_url.clone().unwrap_or_default();
         add(id, name, url);
     }
-    for hosted in BUILTIN.iter().filter(|b| b.local.is_none()) {
-        let state = match resolve(hosted.id) {
-            Ok(provider) => provider.base_url,
-            Err(_) if *config.offline => continue,
-            Err(_) => format!("needs {}", hosted.env_keys.join(" or ")),
-        };
-        add(hosted.id, hosted.name, state);
+    if !*config.offline {
+        let env = |name: &str| std::env::var(name).ok();
+        for hosted in provider::with_key(config, &env) {
+            add(&hosted.id, &hosted.name, hosted.base_url.clone());
+        }
     }
     if rows.len() == 1 {
         return Ok(now.to_owned());
@@ -162,14 +174,20 @@ fn choose_provider(
 }
 
 /// A model of the provider's list, and whether it can think.
-fn choose_model(
+///
+/// # Errors
+/// A sentence: there is no list, or nothing was chosen of it.
+pub(in crate::cli) fn choose_model(
     config: &Config,
     provider: &Provider,
     now: &str,
     cancel: &Cancel,
 ) -> Result<(String, bool), String> {
     let provider = local::recognise(provider.clone(), cancel);
-    let listed = local::models(&provider, cancel);
+    let listed = match hosted::models(&provider, config) {
+        models if models.is_empty() => local::models(&provider, cancel),
+        models => Ok(models),
+    };
     let (head, rows) = match listed {
         Ok(models) => models::choices(config, &provider, models),
         // A hosted provider may have no list.

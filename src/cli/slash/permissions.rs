@@ -49,6 +49,14 @@ const APPROVALS: [(Approval, &str); 3] = [
     (Approval::Never, "nothing asks; what would ask is refused"),
 ];
 
+/// Every word that may follow the command.
+pub(super) fn words() -> Vec<String> {
+    let modes = Mode::ALL.iter().map(|(_, name)| *name);
+    let approvals = APPROVALS.iter().map(|(a, _)| a.name());
+    let all = modes.chain(approvals).chain(["network", "no-network"]);
+    all.map(str::to_owned).collect()
+}
+
 /// Changes them for this session. What becomes wider is said and needs a yes.
 pub(super) fn permissions(desk: &mut Desk, words: &str) -> String {
     let now = desk.session.permissions();
@@ -87,7 +95,7 @@ pub(super) fn permissions(desk: &mut Desk, words: &str) -> String {
         }
     }
     let running = desk.session.workbench().jobs().len();
-    desk.session.change_permissions(&new, &desk.setup.config);
+    desk.session.change_permissions(&new);
     let mut said = format!("for this session: {}", told(desk));
     if running > 0 {
         said.push_str(&format!(

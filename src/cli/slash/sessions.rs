@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// settings again.
 pub(super) fn new(desk: &mut Desk, words: &str) -> Done {
     let begun = match desk.config() {
-        Ok(config) => begin(desk, &config, None),
+        Ok(config) => begin(desk, &config, None, "other"),
         Err(why) => Err(why.to_string()),
     };
     match begun {
@@ -31,7 +31,14 @@ pub(super) fn clear(desk: &mut Desk) -> Done {
     if !terminal::is_dumb() {
         eprint_safe(&format!("{}\x1b[H", "\n".repeat(terminal::rows())));
     }
-    new(desk, "")
+    let begun = desk.config().map_err(|e| e.to_string());
+    match begun.and_then(|config| begin(desk, &config, None, "clear")) {
+        Ok(said) => {
+            desk.session.begins_by("clear");
+            Done::Said(said)
+        }
+        Err(why) => Done::Said(one_line(&why)),
+    }
 }
 
 pub(super) fn resume(desk: &mut Desk, words: &str) -> String {
@@ -113,11 +120,17 @@ pub(super) fn list(desk: &mut Desk, words: &str) -> String {
 /// A stored session has its own model, harness and permissions, unless flags say otherwise.
 fn go_on(desk: &mut Desk, path: PathBuf) -> String {
     let config = desk.setup.config.clone();
-    begin(desk, &config, Some(path)).unwrap_or_else(|why| one_line(&why))
+    begin(desk, &config, Some(path), "other").unwrap_or_else(|why| one_line(&why))
 }
 
-/// Puts a new or stored session in the place of this one, which can be resumed.
-fn begin(desk: &mut Desk, config: &Config, resume: Option<PathBuf>) -> Result<String, String> {
+/// Puts a new or stored session in the place of this one, which can be resumed. `why` this one
+/// ends is for hooks.
+fn begin(
+    desk: &mut Desk,
+    config: &Config,
+    resume: Option<PathBuf>,
+    why: &str,
+) -> Result<String, String> {
     let running = desk.session.workbench().jobs().len();
     if running > 0 {
         let question =
@@ -143,6 +156,7 @@ fn begin(desk: &mut Desk, config: &Config, resume: Option<PathBuf>) -> Result<St
         (Some(_), false) => format!("the session before: /resume {}", old.id),
         _ => String::new(),
     };
+    desk.session.end(why, desk.front);
     *desk.session = session;
     desk.session.announce(desk.front);
     Ok(said)

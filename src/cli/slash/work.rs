@@ -9,19 +9,20 @@ use crate::harnesses::Input;
 use crate::project::git;
 
 /// The sizes were shown as they changed; only a failure is left to say.
-pub(super) fn compact(desk: &mut Desk) -> String {
-    match desk.session.compact(desk.front) {
+pub(super) fn compact() -> Done {
+    Done::Work(Box::new(|session, front| match session.compact(front) {
         Ok((before, after)) => format!("{} tokens won", thousands(before.saturating_sub(after))),
         Err(why) => one_line(&why),
-    }
+    }))
 }
 
 /// What is found is shown as it comes.
-pub(super) fn review(desk: &mut Desk, words: &str) -> String {
-    match desk.session.review(&target(words), true, desk.front) {
-        Ok(_) => String::new(),
-        Err(why) => one_line(&why),
-    }
+pub(super) fn review(words: &str) -> Done {
+    let target = target(words);
+    Done::Work(Box::new(move |session, front| {
+        let reviewed = session.review(&target, true, front);
+        reviewed.map_or_else(|why| one_line(&why), |_| String::new())
+    }))
 }
 
 /// The words `base B` and `commit SHA` name a change, with dashes too; any others say what to look

@@ -22,6 +22,8 @@ pub struct Reader {
     thinking: String,
     /// The thinking came as `reasoning`.
     named_reasoning: bool,
+    /// `reasoning_details` of all deltas, put together.
+    details: Vec<Value>,
     refusal: String,
     calls: Vec<Partial>,
     finish: Option<Finish>,
@@ -42,6 +44,8 @@ struct Partial {
     id: String,
     name: String,
     arguments: String,
+    /// What the provider wants back beside the call.
+    extra: Option<Value>,
 }
 
 impl Partial {
@@ -58,6 +62,7 @@ impl Reader {
             text: String::new(),
             thinking: String::new(),
             named_reasoning: false,
+            details: Vec::new(),
             refusal: String::new(),
             calls: Vec::new(),
             finish: None,
@@ -123,6 +128,11 @@ impl Reader {
     }
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<Delta>) {
+        if let Some(Value::Array(details)) = delta.get("reasoning_details") {
+            details
+                .iter()
+                .for_each(|d| add_detail(&mut self.details, d));
+        }
         let (thinking, named) = thinking_of(delta);
         if !thinking.is_empty() {
             self.named_reasoning |= named;
@@ -186,6 +196,11 @@ impl Reader {
         let index = fragment.get("index").and_then(Value::as_u64).or(place);
         if let Some(function) = fragment.get("function") {
             self.function(id, index, function, out);
+        }
+        if let (Some(extra), Some(call)) = (fragment.get("extra_content"), self.calls.last_mut())
+            && !extra.is_null()
+        {
+            call.extra = Some(extra.clone());
         }
     }
 
@@ -256,6 +271,7 @@ impl Reader {
 
     fn reply(self, finish: Finish) -> Reply {
         let mut done: Vec<ToolCall> = Vec::new();
+        let mut extras: Vec<Option<Value>> = Vec::new();
         for call in self.calls {
             if call.name.is_empty() && call.arguments.is_empty() {
                 continue;
@@ -263,6 +279,7 @@ impl Reader {
             if finish == Finish::Cut && !call.is_whole() {
                 continue;
             }
+            extras.push(call.extra);
             done.push(calls::received(
                 call.id,
                 call.name,
@@ -271,15 +288,28 @@ impl Reader {
             ));
         }
         calls::distinct_ids(&mut done);
-        let reasoning = (!self.thinking.is_empty()).then(|| Reasoning {
+        let opaque = match self.details.is_empty() {
+            false => Some(serde_json::json!({"reasoning_details": self.details})),
+            true => self.named_reasoning.then(|| "reasoning".into()),
+        };
+        let told = !self.thinking.is_empty() || !self.details.is_empty();
+        let mut reasoning: Vec<Reasoning> = Vec::new();
+        reasoning.extend(told.then_some(Reasoning {
             text: self.thinking,
             signature: None,
-            opaque: self.named_reasoning.then(|| "reasoning".into()),
+            opaque,
             wire: WireApi::Chat,
-        });
+        }));
+        for (call, extra) in done.iter().zip(extras) {
+            reasoning.extend(extra.map(|extra| Reasoning {
+                opaque: Some(serde_json::json!({"call_id": call.id, "extra_content": extra})),
+                wire: WireApi::Chat,
+                ..Reasoning::default()
+            }));
+        }
         Reply {
             assistant: Assistant {
-                reasoning: reasoning.into_iter().collect(),
+                reasoning,
                 text: self.text,
                 calls: done,
             },
@@ -321,6 +351,37 @@ impl Decoder for Reader {
 
     fn cut(self: Box<Self>) -> Reply {
         self.reply(Finish::Cut)
+    }
+}
+
+/// Adds a piece of `reasoning_details`: a piece of the same entry as the last one goes on with it.
+fn add_detail(details: &mut Vec<Value>, piece: &Value) {
+    let same = |a: &Value| {
+        piece.get("index").is_some()
+            && ["index", "type", "id"]
+                .iter()
+                .all(|k| a.get(*k) == piece.get(*k))
+    };
+    let (Some(last), Some(piece_fields)) = (
+        details
+            .last_mut()
+            .filter(|a| same(a))
+            .and_then(Value::as_object_mut),
+        piece.as_object(),
+    ) else {
+        details.push(piece.clone());
+        return;
+    };
+    for (key, value) in piece_fields {
+        match (last.get_mut(key), value) {
+            (Some(Value::String(text)), Value::String(more))
+                if ["text", "summary", "data"].contains(&key.as_str()) =>
+            {
+                text.push_str(more);
+            }
+            (_, Value::Null) => {}
+            _ => drop(last.insert(key.clone(), value.clone())),
+        }
     }
 }
 

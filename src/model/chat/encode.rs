@@ -1,7 +1,8 @@
 //! From a [`Request`] to the body of Chat Completions.
 
 use super::super::calls::{self, Ids};
-use super::super::{Assistant, Reasoning, Request, ToolSpec, WireApi};
+use super::super::vendor::Thinking;
+use super::super::{Assistant, Reasoning, Request, ToolSpec, Vendor, WireApi};
 use super::turns::{Piece, Turn, text_of, turns};
 use serde_json::{Map, Value, json};
 
@@ -11,13 +12,22 @@ pub fn body(request: &Request) -> Value {
     body.insert("model".into(), request.model.into());
     body.insert("messages".into(), messages(request).into());
     if !request.tools.is_empty() {
-        body.insert("tools".into(), tools(request.tools));
+        body.insert("tools".into(), tools_for(request));
+        // llama-server still shows the tools to the model then, and passes on what it writes.
+        if request.raw_calls {
+            body.insert("tool_choice".into(), "none".into());
+        }
+        if request.vendor.tool_stream {
+            body.insert("tool_stream".into(), true.into());
+        }
     }
     body.insert("stream".into(), true.into());
-    body.insert("stream_options".into(), json!({"include_usage": true}));
+    if !request.vendor.counts_unasked {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
     // Local servers know only the old name, hosted reasoning models only the new one, and none
     // takes both.
-    let limit = if request.local {
+    let limit = if request.vendor.max_tokens {
         "max_tokens"
     } else {
         "max_completion_tokens"
@@ -39,21 +49,28 @@ pub fn body(request: &Request) -> Value {
             (!sampling.stop.is_empty()).then(|| json!(sampling.stop)),
         ),
         (
-            "reasoning_effort",
-            request.reasoning_effort.map(Value::from),
+            "response_format",
+            request
+                .schema
+                .map(|schema| response_format(schema, request)),
         ),
-        ("response_format", request.schema.map(response_format)),
     ];
     for (key, value) in optional {
         if let Some(value) = value {
             body.insert(key.into(), value);
         }
     }
+    if let Some(effort) = request.reasoning_effort {
+        request.vendor.put_effort(effort, request.model, &mut body);
+    }
+    if request.vendor.cache_key && !request.cache_key.is_empty() {
+        body.insert("prompt_cache_key".into(), request.cache_key.into());
+    }
     if request.local {
         body.insert("cache_prompt".into(), true.into());
         body.insert("return_progress".into(), true.into());
         if !request.tools.is_empty() {
-            body.insert("parallel_tool_calls".into(), true.into());
+            body.insert("parallel_tool_calls".into(), (!request.one_call).into());
         }
     }
     request.add_extra(&mut body);
@@ -75,7 +92,21 @@ pub fn tools(tools: &[ToolSpec]) -> Value {
     tools.iter().map(one).collect()
 }
 
-fn response_format(schema: &Value) -> Value {
+/// The tools in the nested form, with the schemas that the provider understands.
+fn tools_for(request: &Request) -> Value {
+    let mut list = tools(request.tools);
+    for tool in list.as_array_mut().into_iter().flatten() {
+        if let Some(schema) = tool.pointer_mut("/function/parameters") {
+            *schema = request.vendor.schema(schema.take());
+        }
+    }
+    list
+}
+
+fn response_format(schema: &Value, request: &Request) -> Value {
+    if !request.vendor.answers_in_schema {
+        return json!({"type": "json_object"});
+    }
     json!({
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": schema, "strict": true},
@@ -87,11 +118,20 @@ fn messages(request: &Request) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
-    let mut ids = Ids::for_chat();
+    let vendor = request.vendor;
+    let mut ids = match vendor.nine_character_ids {
+        true => Ids::of_nine(),
+        false => Ids::for_chat(),
+    };
+    let mut after_result = false;
     for turn in turns(&request.items) {
+        if vendor.needs_word_after_results && after_result && matches!(turn, Turn::User(_)) {
+            messages.push(json!({"role": "assistant", "content": "Noted."}));
+        }
+        after_result = matches!(turn, Turn::Result(..));
         messages.push(match turn {
             Turn::User(pieces) => json!({"role": "user", "content": content(&pieces)}),
-            Turn::Assistant(reply) => assistant(reply, request.local, &mut ids),
+            Turn::Assistant(reply) => assistant(reply, request.local, vendor, &mut ids),
             // A plain string: Ollama loses the id of a result whose content is an array.
             Turn::Result(result, text) => json!({
                 "role": "tool",
@@ -122,7 +162,7 @@ fn content(pieces: &[Piece]) -> Value {
     pieces.iter().map(part).collect()
 }
 
-fn assistant(reply: &Assistant, local: bool, ids: &mut Ids) -> Value {
+fn assistant(reply: &Assistant, local: bool, vendor: &Vendor, ids: &mut Ids) -> Value {
     ids.next_reply();
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
@@ -132,21 +172,66 @@ fn assistant(reply: &Assistant, local: bool, ids: &mut Ids) -> Value {
         false => reply.text.as_str().into(),
     };
     message.insert("content".into(), content);
-    let thinking = thinking(&reply.reasoning);
-    if !thinking.is_empty() {
-        message.insert(thinking_key(&reply.reasoning).into(), thinking.into());
-    }
+    put_thinking(reply, vendor, &mut message);
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().map(|call| {
-            json!({
+            let mut sent = json!({
                 "id": ids.call(&call.id),
                 "type": "function",
                 "function": {"name": call.name, "arguments": calls::object_text(call)},
-            })
+            });
+            if let (Some(extra), Some(fields)) =
+                (extra_of(&reply.reasoning, &call.id), sent.as_object_mut())
+            {
+                fields.insert("extra_content".into(), extra.clone());
+            }
+            sent
         });
         message.insert("tool_calls".into(), calls.collect());
     }
     message.into()
+}
+
+/// Thinking goes back as the provider takes it.
+fn put_thinking(reply: &Assistant, vendor: &Vendor, message: &mut Map<String, Value>) {
+    let text = thinking(&reply.reasoning);
+    match vendor.thinking {
+        Thinking::Nothing => {}
+        Thinking::Parts if text.is_empty() => {}
+        Thinking::Parts => {
+            let mut parts =
+                vec![json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]})];
+            if !reply.text.is_empty() {
+                parts.push(json!({"type": "text", "text": reply.text}));
+            }
+            message.insert("content".into(), parts.into());
+        }
+        Thinking::Field | Thinking::FieldBesideCalls => {
+            let empty_too =
+                vendor.thinking == Thinking::FieldBesideCalls && !reply.calls.is_empty();
+            if let Some(details) = details_of(&reply.reasoning) {
+                message.insert("reasoning_details".into(), details.clone());
+            } else if !text.is_empty() || empty_too {
+                message.insert(thinking_key(&reply.reasoning).into(), text.into());
+            }
+        }
+    }
+}
+
+/// The `reasoning_details` of a reply, which go back as they came.
+fn details_of(reasoning: &[Reasoning]) -> Option<&Value> {
+    of_chat(reasoning).find_map(|opaque| opaque.get("reasoning_details"))
+}
+
+/// What came beside a call and goes back beside it: the signature of Gemini's thoughts.
+fn extra_of<'a>(reasoning: &'a [Reasoning], call_id: &str) -> Option<&'a Value> {
+    let is_of = |opaque: &&Value| opaque.get("call_id").and_then(Value::as_str) == Some(call_id);
+    of_chat(reasoning).find(is_of)?.get("extra_content")
+}
+
+fn of_chat(reasoning: &[Reasoning]) -> impl Iterator<Item = &Value> {
+    let ours = reasoning.iter().filter(|r| r.wire == WireApi::Chat);
+    ours.filter_map(|r| r.opaque.as_ref())
 }
 
 /// All thinking of a reply in one text.

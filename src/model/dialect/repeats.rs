@@ -3,10 +3,14 @@
 use super::{Cx, FORMS, Form, glm, shape};
 use crate::model::arguments::json;
 use crate::model::{Delta, ToolSpec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The characters with which openers end.
 const OPENER_ENDS: &str = "=>[｜|;";
+
+/// Calls without a new one among them that make a circle: as many as there are different ones, within these.
+const SHORT_ROUND: usize = 2;
+const LONG_ROUND: usize = 4;
 
 /// A JSON value that grows character by character: where it ends.
 #[derive(Debug, Default, Clone)]
@@ -55,6 +59,11 @@ pub struct Repeats<'t> {
     structured: BTreeMap<usize, (String, String, Braces)>,
     last: Option<(String, String)>,
     copies: usize,
+    /// The different calls of the reply.
+    seen: BTreeSet<(String, String)>,
+    /// Calls since the last new one.
+    stale: usize,
+    calls: usize,
 }
 
 impl<'t> Repeats<'t> {
@@ -68,6 +77,9 @@ impl<'t> Repeats<'t> {
             structured: BTreeMap::new(),
             last: None,
             copies: 0,
+            seen: BTreeSet::new(),
+            stale: 0,
+            calls: 0,
         }
     }
 
@@ -87,6 +99,17 @@ impl<'t> Repeats<'t> {
             _ => {}
         }
         self.copies
+    }
+
+    /// The reply goes round in a circle of calls: the latest ones were all made in it before. A test
+    /// that is run again after each of several edits is no circle.
+    pub fn goes_round(&self) -> bool {
+        self.stale >= self.seen.len().clamp(SHORT_ROUND, LONG_ROUND)
+    }
+
+    /// The complete calls of the reply so far.
+    pub fn calls(&self) -> usize {
+        self.calls
     }
 
     fn arguments(&mut self, index: usize, text: &str) {
@@ -110,7 +133,14 @@ impl<'t> Repeats<'t> {
             Some(read) => read.value.to_string(),
             None => arguments.to_owned(),
         };
-        let call = Some((name, arguments));
+        self.calls += 1;
+        let call = (name, arguments);
+        self.stale = match self.seen.contains(&call) {
+            true => self.stale + 1,
+            false => 0,
+        };
+        self.seen.insert(call.clone());
+        let call = Some(call);
         self.copies = if self.last == call {
             self.copies + 1
         } else {

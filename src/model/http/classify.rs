@@ -338,7 +338,7 @@ fn html_title(body: &str) -> Option<String> {
 }
 
 /// Without control characters and line ends, at most [`MAX_MESSAGE`] characters.
-pub(super) fn one_line(text: &str) -> String {
+pub(in crate::model) fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let line = words
         .filter(|w| !w.is_empty())

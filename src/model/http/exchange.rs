@@ -1,9 +1,12 @@
 //! One request on one worker thread, seen from the caller's side as a channel of messages.
 
 use super::connect;
+use super::tls;
+use std::cell::Cell;
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use ureq::http::HeaderMap;
@@ -25,8 +28,12 @@ pub(super) struct Order {
     pub body: Option<Arc<[u8]>>,
     /// The server is a local one, whatever its address.
     pub local: bool,
+    /// Certificates of authorities to trust, in PEM, in place of the usual ones.
+    pub ca_file: Option<PathBuf>,
     /// A limit of look-up and connecting that is shorter than the usual one.
     pub limit: Option<Duration>,
+    /// The server must not turn out to be on this machine or its network.
+    pub far: bool,
 }
 
 /// What comes back, in this order: a head, bytes, and an end; a failure ends it at any point.
@@ -43,8 +50,14 @@ pub(super) enum Message {
 pub(super) struct Head {
     pub status: u16,
     pub retry_after: Option<Duration>,
+    /// `x-should-retry`: what the server thinks of another try, whatever the status.
+    pub should_retry: Option<bool>,
     /// Where a redirect points.
     pub location: Option<String>,
+    /// How the body is packed, although nobody asked for that.
+    pub packed: Option<String>,
+    /// What the body is.
+    pub content_type: Option<String>,
 }
 
 /// Why there is no answer, or no more of it.
@@ -54,34 +67,92 @@ pub(super) enum Failure {
     Refused(String),
     /// The server was not reached, for another reason.
     Connect(String),
-    /// The request cannot be sent at all: a bad address, header or certificate.
+    /// The request cannot be sent at all: a bad address or header.
     Never(String),
+    /// The certificate, or something else of TLS, is wrong.
+    Tls(String),
     /// The connection broke.
     Broke(String),
 }
 
-/// A request on its way. Dropping it closes the connection at once, so that the server stops.
+/// A request on its way. Dropping it closes the connection at once, so that the server stops; one
+/// over TLS whose answer was read to its end stays open for the next request, since a new one
+/// costs two round trips.
 pub(super) struct Exchange {
     agent: Agent,
     messages: Receiver<Message>,
+    /// What the connection is good for, where it may be used again.
+    way: Option<Way>,
+    ended: Cell<bool>,
+}
+
+/// Connections of the same way are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    origin: String,
+    local: bool,
+    ca_file: Option<PathBuf>,
+}
+
+impl Way {
+    fn of(order: &Order) -> Option<Way> {
+        let uri = order.url.parse::<ureq::http::Uri>().ok();
+        let authority = uri?.authority()?.to_string();
+        (connect::is_tls(&order.url) && !order.far).then(|| Way {
+            origin: authority,
+            local: order.local,
+            ca_file: order.ca_file.clone(),
+        })
+    }
+}
+
+/// Agents with a connection that waits; each serves one request at a time.
+static IDLE: Mutex<Vec<(Way, Agent)>> = Mutex::new(Vec::new());
+
+/// The most of them.
+const MOST_IDLE: usize = 4;
+
+fn idle() -> MutexGuard<'static, Vec<(Way, Agent)>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Exchange {
     /// Sends `order` from a thread of its own.
-    pub fn start(order: Order) -> io::Result<Exchange> {
-        let agent = connect::agent(&order.url, order.local, order.limit);
+    ///
+    /// # Errors
+    /// Why it cannot be sent at all.
+    pub fn start(order: Order) -> Result<Exchange, String> {
+        let way = Way::of(&order);
+        let waiting = way.as_ref().and_then(|way| {
+            let mut idle = idle();
+            let at = idle.iter().position(|(w, _)| w == way)?;
+            Some(idle.swap_remove(at).1)
+        });
+        let agent = match waiting {
+            Some(agent) => agent,
+            None => connect::agent(&order)?,
+        };
         let (sender, messages) = sync_channel(QUEUE);
         let worker = agent.clone();
         thread::Builder::new()
             .name("model request".to_owned())
-            .spawn(move || run(&worker, &order, &sender))?;
-        Ok(Exchange { agent, messages })
+            .spawn(move || run(&worker, &order, &sender))
+            .map_err(|e| e.to_string())?;
+        Ok(Exchange {
+            agent,
+            messages,
+            way,
+            ended: Cell::new(false),
+        })
     }
 
     /// The next message, or `None` when nothing came within `wait`.
     pub fn next(&self, wait: Duration) -> Option<Message> {
         match self.messages.recv_timeout(wait) {
-            Ok(message) => Some(message),
+            Ok(message) => {
+                self.ended.set(matches!(message, Message::End));
+                Some(message)
+            }
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 let why = "the request's thread ended early".to_owned();
@@ -93,7 +164,16 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.agent.clone().shutdown();
+        match self.way.take().filter(|_| self.ended.get()) {
+            Some(way) => {
+                let mut idle = idle();
+                if idle.len() >= MOST_IDLE {
+                    idle.remove(0);
+                }
+                idle.push((way, self.agent.clone()));
+            }
+            None => self.agent.clone().shutdown(),
+        }
     }
 }
 
@@ -106,7 +186,14 @@ fn run(agent: &Agent, order: &Order, sender: &SyncSender<Message>) {
             let head = Head {
                 status: parts.status.as_u16(),
                 retry_after: retry_after(&parts.headers),
+                should_retry: text(&parts.headers, "x-should-retry")
+                    .and_then(|v| v.trim().parse().ok()),
                 location: text(&parts.headers, "location").map(str::to_owned),
+                packed: text(&parts.headers, "content-encoding")
+                    .map(str::trim)
+                    .filter(|e| !e.is_empty() && !e.eq_ignore_ascii_case("identity"))
+                    .map(str::to_owned),
+                content_type: text(&parts.headers, "content-type").map(str::to_owned),
             };
             if sender.send(Message::Head(head)).is_err() {
                 return;
@@ -161,6 +248,7 @@ fn failure(error: ureq::Error) -> Failure {
             | io::ErrorKind::UnexpectedEof => {
                 Failure::Broke(format!("the connection closed before an answer: {e}"))
             }
+            io::ErrorKind::InvalidData if tls::is_about(&why) => Failure::Tls(tls::explain(&why)),
             io::ErrorKind::InvalidData => Failure::Never(e.to_string()),
             _ => Failure::Connect(e.to_string()),
         },
@@ -169,10 +257,26 @@ fn failure(error: ureq::Error) -> Failure {
         }
         Error::Timeout(_) => Failure::Connect("connecting took too long".to_owned()),
         Error::HostNotFound => Failure::Connect("no such host".to_owned()),
-        Error::ConnectionFailed | Error::ConnectProxyFailed(_) => Failure::Connect(why),
+        Error::ConnectProxyFailed(why) => Failure::Connect(refused_by_proxy(&why)),
+        Error::ConnectionFailed => Failure::Connect(why),
+        Error::Rustls(_) | Error::Tls(_) | Error::Pem(_) => Failure::Tls(tls::explain(&why)),
         Error::Protocol(_) => Failure::Broke(format!("the answer is not HTTP: {why}")),
         _ => Failure::Never(why),
     }
+}
+
+/// What a proxy says instead of connecting us.
+fn refused_by_proxy(why: &str) -> String {
+    let hint = match why.contains("407") {
+        true => {
+            "; it wants a name and a password: write http://USER:PASSWORD@HOST:PORT into HTTPS_PROXY"
+        }
+        false => "; check HTTPS_PROXY, or name the host in NO_PROXY",
+    };
+    format!(
+        "the proxy does not connect: {}{hint}",
+        super::classify::one_line(why)
+    )
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -29,6 +29,8 @@ pub(super) enum Stage {
     Refused,
     /// No answer yet, or an answer that is an error.
     Asked,
+    /// The answer is an error of which the server says that another try is worth it.
+    Urged,
     /// The answer had begun.
     Streaming,
 }
@@ -90,6 +92,7 @@ impl Retries {
                 (&mut self.requests, self.request_limit.min(REFUSED_RETRIES))
             }
             (ModelError::Unreachable { .. }, _) => (&mut self.requests, self.request_limit),
+            (ModelError::Status { .. }, Stage::Urged) => (&mut self.requests, self.request_limit),
             (error, _) if !error.is_transient() => return None,
             (_, Stage::Streaming) => (&mut self.streams, self.stream_limit),
             _ => (&mut self.requests, self.request_limit),
@@ -202,6 +205,16 @@ mod tests {
 
     #[test]
     fn what_no_retry_can_mend_is_not_retried() {
+        let urged = Lost {
+            stage: Stage::Urged,
+            ..status(400, "bad", None)
+        };
+        assert_eq!(waits("http://127.0.0.1:1", &urged), [200, 400, 800, 1600]);
+        let never = Lost {
+            stage: Stage::Never,
+            ..status(503, "busy", None)
+        };
+        assert!(waits("http://127.0.0.1:1", &never).is_empty());
         for (code, body) in [
             (400, "bad"),
             (401, "key"),

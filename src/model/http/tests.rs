@@ -17,11 +17,9 @@ pub(super) fn provider(base_url: &str) -> Provider {
         wire: WireApi::Chat,
         local: None,
         headers: vec![("authorization".to_owned(), "Bearer key".to_owned())],
-        query: Vec::new(),
         request_retries: 4,
         stream_retries: 5,
-        idle_limit: None,
-        extra_body: Map::new(),
+        ..Provider::default()
     }
 }
 
@@ -300,6 +298,10 @@ fn an_error_is_an_error_whatever_its_status() {
             "https://x.example/y;",
         ),
         (
+            answer("200 OK", "content-encoding: gzip\r\n", "\u{1f}\u{8b}"),
+            "packed with gzip although nothing",
+        ),
+        (
             answer("200 OK", "", r#"{"error":"Unexpected endpoint"}"#),
             "Unexpected endpoint",
         ),
@@ -330,7 +332,7 @@ fn side_requests_are_bounded_in_time_and_size() {
     let limit = Duration::from_secs(5);
     let get = |answer: Answer, limit| {
         let (url, _requests) = serve(vec![answer]);
-        get_json(&url, &[], limit, &cancel)
+        get_json(&url, &[], None, limit, &cancel)
     };
     assert_eq!(
         get(answer("200 OK", "", r#"{"a":1,"error":null}"#), limit),
@@ -365,7 +367,7 @@ fn side_requests_are_bounded_in_time_and_size() {
     let (url, requests) = serve(vec![answer("200 OK", "", "[]")]);
     let headers = [("x-api-key".to_owned(), "k".to_owned())];
     assert_eq!(
-        post_json(&url, &headers, &json!({"b": 2}), limit, &cancel),
+        post_json(&url, &headers, &json!({"b": 2}), None, limit, &cancel),
         Ok(json!([]))
     );
     let sent = requests.recv().unwrap().to_lowercase();
@@ -376,7 +378,7 @@ fn side_requests_are_bounded_in_time_and_size() {
     assert!(sent.contains("x-api-key: k"), "{sent}");
     cancel.cancel();
     assert_eq!(
-        get_json(&url, &[], limit, &cancel),
+        get_json(&url, &[], None, limit, &cancel),
         Err(ModelError::Interrupted)
     );
 }

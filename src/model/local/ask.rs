@@ -50,11 +50,14 @@ impl<'a> Server<'a> {
 
 impl Ask for Server<'_> {
     fn get(&self, path: &str, limit: Duration) -> Result<Value, ModelError> {
-        http::get_json(&self.url(path), &self.headers, limit, self.cancel)
+        let ca_file = self.provider.ca_file.as_deref();
+        http::get_json(&self.url(path), &self.headers, ca_file, limit, self.cancel)
     }
 
     fn post(&self, path: &str, body: &Value, limit: Duration) -> Result<Value, ModelError> {
-        http::post_json(&self.url(path), &self.headers, body, limit, self.cancel)
+        let ca_file = self.provider.ca_file.as_deref();
+        let url = self.url(path);
+        http::post_json(&url, &self.headers, body, ca_file, limit, self.cancel)
     }
 }
 

@@ -77,7 +77,7 @@ pub fn identify(provider: &Provider, cancel: &Cancel) -> Option<Found> {
     let (server, version) = probe(&Server::new(provider, cancel), provider.local)?;
     let wire = BUILTIN
         .iter()
-        .find(|b| b.local == Some(server))
+        .find(|b| b.local == server)
         .map_or(WireApi::Chat, |b| b.wire);
     Some(Found {
         server,
@@ -98,7 +98,7 @@ pub fn adopt(candidates: &[Provider], found: &Found, chat_completions: bool) -> 
     if provider.local == Some(found.server) {
         return Some(provider);
     }
-    let builtin = BUILTIN.iter().find(|b| b.local == Some(found.server))?;
+    let builtin = BUILTIN.iter().find(|b| b.local == found.server)?;
     provider.wire = if chat_completions {
         WireApi::Chat
     } else {

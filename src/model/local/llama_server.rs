@@ -1,6 +1,6 @@
 //! llama.cpp's `llama-server`: one model, or a router over several.
 
-use super::ask::{Ask, LOAD, QUERY, entries, text, tokens};
+use super::ask::{Ask, LOAD, PROBE, QUERY, entries, text, tokens};
 use super::{ModelInfo, vllm};
 use crate::cancel::Cancel;
 use crate::model::ModelError;
@@ -39,6 +39,22 @@ pub(super) fn describe(
     read_props(&mut info, &ask.get(&path, LOAD)?);
     info.loaded = true;
     Ok(info)
+}
+
+/// Tokens that the server has generated for the request that it works on; the least of several, and
+/// nothing where it does not tell or does nothing.
+pub(super) fn generated(ask: &dyn Ask) -> Option<u64> {
+    let slots = ask.get("/slots", PROBE).ok()?;
+    let busy = entries(&slots, "")
+        .iter()
+        .filter(|slot| slot.get("is_processing") == Some(&Value::Bool(true)));
+    // Newer builds have a list with one entry, older ones an object.
+    busy.filter_map(|slot| {
+        let next = slot.get("next_token")?;
+        let next = next.get(0).unwrap_or(next);
+        next.get("n_decoded")?.as_u64()
+    })
+    .min()
 }
 
 /// The one model, or all of a router.

@@ -16,7 +16,8 @@ mod window;
 
 use super::ModelError;
 use super::WireApi;
-use super::provider::{LocalServer, Provider};
+use super::catalog::Listed;
+use super::provider::{LocalServer, Provider, server_root};
 use crate::cancel::Cancel;
 use ask::{Ask, Server, is_absent};
 use std::time::Duration;
@@ -62,6 +63,8 @@ pub struct ModelInfo {
     pub cloud: bool,
     /// It makes text (false for an embedding model).
     pub generates: bool,
+    /// What the tables of hosted models say about it.
+    pub listed: Option<Listed>,
     /// Bytes of cache per token of window at 16 bits, when it can be computed.
     pub kv_bytes_per_token: Option<u64>,
 }
@@ -90,6 +93,12 @@ pub struct Window {
     pub notice: Option<String>,
 }
 
+/// Tokens that llama-server has generated so far for the reply that it works on; `None` where it
+/// does not tell.
+pub fn generated(provider: &Provider, cancel: &Cancel) -> Option<u64> {
+    llama_server::generated(&Server::new(provider, cancel))
+}
+
 /// All models of a provider's server. A server that is still loading is waited for.
 ///
 /// # Errors
@@ -105,6 +114,20 @@ pub fn models(provider: &Provider, cancel: &Cancel) -> Result<Vec<ModelInfo>, Mo
 pub fn reach(provider: &Provider, limit: Duration, cancel: &Cancel) -> Result<(), ModelError> {
     let server = Server::new(provider, cancel);
     server.get(list_path(provider), limit).map(|_| ())
+}
+
+/// True when the server answers the path of the provider's wire as one that it does not know. The
+/// request is empty, so that one who knows it refuses it at once.
+pub fn lacks_wire(provider: &Provider, cancel: &Cancel) -> bool {
+    let server = Server::new(provider, cancel);
+    let root = server_root(&provider.base_url);
+    let version = provider.base_url.strip_prefix(root).unwrap_or_default();
+    let path = format!("{version}{}", provider.wire.wire().path());
+    match server.post(&path, &serde_json::json!({}), ask::QUERY) {
+        Err(ModelError::NoModel { .. }) => true,
+        Err(ModelError::Status { status, .. }) => matches!(status, 404 | 405 | 501),
+        _ => false,
+    }
 }
 
 /// One model, in one round trip where the server allows (two requests at the same time). Nothing

@@ -1,7 +1,7 @@
 //! A fake server for the tests of this folder, and the readers against literal answers.
 
 use super::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -79,12 +79,9 @@ pub(super) fn provider(base_url: &str, wire: WireApi, local: Option<LocalServer>
         base_url: base_url.into(),
         wire,
         local,
-        headers: Vec::new(),
-        query: Vec::new(),
         request_retries: 4,
         stream_retries: 5,
-        idle_limit: None,
-        extra_body: Map::new(),
+        ..Provider::default()
     }
 }
 
@@ -265,6 +262,24 @@ fn llama_server_tells_its_slot() {
     );
     assert_eq!((info.tools, info.vision), (Some(true), Some(false)));
     assert_eq!(fake.asked(), ["/props", "/v1/models"]);
+}
+
+#[test]
+fn llama_server_tells_how_much_it_has_generated() {
+    let slot = |processing: bool, next: serde_json::Value| json!({"is_processing": processing, "next_token": next});
+    let of = |slots| llama_server::generated(&Fake::new(&[("/slots", slots)]));
+    // As a build of 2026 answers, and as one of 2024.
+    let now = slot(true, json!([{"has_next_token": true, "n_decoded": 512}]));
+    let older = slot(true, json!({"n_decoded": 96}));
+    let idle = slot(false, json!([{"n_decoded": 7}]));
+    assert_eq!(of(json!([now, idle])), Some(512));
+    assert_eq!(
+        of(json!([now, older])),
+        Some(96),
+        "which of them is ours is unknown"
+    );
+    assert_eq!(of(json!([idle])), None);
+    assert_eq!(of(json!({"error": {"code": 501}})), None);
 }
 
 #[test]

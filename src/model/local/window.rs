@@ -11,6 +11,8 @@ const LARGE: u32 = 65_536;
 const UNTOLD: u32 = 4_096;
 /// What is assumed where nothing is known.
 const UNKNOWN: u32 = 8_192;
+/// The same of a hosted provider: none of today has less.
+const UNKNOWN_HOSTED: u32 = 32_768;
 
 /// The window in force. In this order: the config; the model's own `num_ctx`; the loaded window if
 /// it holds `need` tokens; on Ollama's own wire a larger one, asked for; what the server reports.
@@ -145,7 +147,19 @@ fn fixed(provider: &Provider, info: &ModelInfo, configured: Option<u32>, need: u
         (Some(LocalServer::LmStudio), None) => {
             (Some(UNTOLD), "LM Studio's own default".to_string())
         }
+        // A hosted model is served with the window that it was made for.
+        (None, None) if !provider.is_local() && info.trained_window.is_some() => {
+            let source = match &info.listed {
+                Some(_) => "the table of hosted models",
+                None => "hosted models of that name",
+            };
+            (info.trained_window, source.to_string())
+        }
         (_, None) => (None, String::new()),
+    };
+    let unknown = match provider.is_local() {
+        true => UNKNOWN,
+        false => UNKNOWN_HOSTED,
     };
     // A default that nobody reported is only a guess, and the user's word counts for more.
     let reported = info.loaded_window.or(info.configured_window).and(real);
@@ -162,9 +176,9 @@ fn fixed(provider: &Provider, info: &ModelInfo, configured: Option<u32>, need: u
         (None, _, Some(real)) => (real, source),
         (None, _, None) => {
             notices.push(format!(
-                "the server does not tell its window; {UNKNOWN} tokens are assumed: set model_context_window to the real number"
+                "the server does not tell its window; {unknown} tokens are assumed: set model_context_window to the real number"
             ));
-            (UNKNOWN, "assumed".to_string())
+            (unknown, "assumed".to_string())
         }
     };
     if tokens < need && notices.is_empty() {

@@ -52,6 +52,18 @@ impl Reader {
             )));
         }
         let start = event.get("content_block").cloned().unwrap_or(Value::Null);
+        let index = event.get("index").and_then(Value::as_u64);
+        // A proxy may send an event twice.
+        let is_told_again = |b: &Block| {
+            b.index.is_some()
+                && b.index == index
+                && !b.stopped
+                && b.text.is_empty()
+                && b.start == start
+        };
+        if self.blocks.last().is_some_and(is_told_again) {
+            return Ok(());
+        }
         let text = |key: &str| start.get(key).and_then(Value::as_str).unwrap_or("");
         let kind = text("type").to_owned();
         let call = self.blocks.iter().filter(|b| b.kind == "tool_use").count();
@@ -67,7 +79,7 @@ impl Reader {
             _ => String::new(),
         };
         self.blocks.push(Block {
-            index: event.get("index").and_then(Value::as_u64),
+            index,
             signature: start
                 .get("signature")
                 .and_then(Value::as_str)

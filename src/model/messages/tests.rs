@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Vendor;
 use crate::model::{
     CallKind, Delta, Finish, ModelError, Reply, Sampling, ToolCall, ToolInput, Usage, sse::Frame,
 };
@@ -117,9 +118,12 @@ fn request<'a>(
         window: None,
         sampling: Sampling::default(),
         reasoning_effort: None,
+        one_call: false,
+        raw_calls: false,
         cache_key: "key",
         schema: None,
         local: false,
+        vendor: Vendor::of("https://far.example/v1", false),
         extra,
     }
 }

@@ -128,10 +128,15 @@ fn host_of(url: &str) -> Option<String> {
 
 fn ip_of(host: &str) -> Option<IpAddr> {
     let ip = host.parse::<IpAddr>().ok()?;
-    Some(match ip {
+    Some(plain(ip))
+}
+
+/// An IPv4 address that is written as an IPv6 one, as itself.
+fn plain(ip: IpAddr) -> IpAddr {
+    match ip {
         IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
         IpAddr::V4(_) => ip,
-    })
+    }
 }
 
 /// True when the URL's host is this machine: `localhost`, a loopback address, or the wildcard
@@ -157,12 +162,7 @@ pub fn is_local(url: &str) -> bool {
         return false;
     };
     match ip_of(&host) {
-        Some(IpAddr::V4(v4)) => {
-            let [a, b, ..] = v4.octets();
-            let shared = a == 100 && (64..128).contains(&b);
-            v4.is_private() || v4.is_link_local() || shared
-        }
-        Some(IpAddr::V6(v6)) => v6.is_unique_local() || v6.is_unicast_link_local(),
+        Some(ip) => is_near(ip),
         None => {
             !host.contains('.')
                 || [".local", ".lan", ".internal", ".home.arpa"]
@@ -172,20 +172,86 @@ pub fn is_local(url: &str) -> bool {
     }
 }
 
+/// True for an address of this machine or of a private network, as [`is_local`] has them.
+pub fn is_near(ip: IpAddr) -> bool {
+    match plain(ip) {
+        ip if ip.is_loopback() || ip.is_unspecified() => true,
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            v4.is_private() || v4.is_link_local() || shared
+        }
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
+/// Scheme, host and port of the URL in one form, for example `https://example.org:443`.
+pub fn origin(url: &str) -> Option<String> {
+    let uri = url.trim().parse::<Uri>().ok()?;
+    let scheme = uri.scheme_str()?.to_ascii_lowercase();
+    Some(format!("{scheme}://{}:{}", host_of(url)?, port(url)?))
+}
+
+/// The address that `reference` has on the page at `base` (RFC 3986, 5.2), without its fragment.
+pub fn join(base: &str, reference: &str) -> String {
+    let reference = reference.split('#').next().unwrap_or_default().trim();
+    let has_scheme = reference.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    let base = base.split('#').next().unwrap_or_default();
+    let Some((scheme, rest)) = base.split_once("://").filter(|_| !has_scheme) else {
+        return reference.to_owned();
+    };
+    let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let path = rest.split('?').next().unwrap_or_default();
+    if reference.is_empty() {
+        return base.to_owned();
+    }
+    if let Some(other) = reference.strip_prefix("//") {
+        return format!("{scheme}://{other}");
+    }
+    if reference.starts_with('?') {
+        return format!("{scheme}://{authority}{path}{reference}");
+    }
+    let (reference, query) = reference.split_at(reference.find('?').unwrap_or(reference.len()));
+    let mut parts: Vec<&str> = match reference.starts_with('/') {
+        true => Vec::new(),
+        false => path.split('/').skip(1).collect(),
+    };
+    parts.pop();
+    let steps = reference.strip_prefix('/').unwrap_or(reference);
+    let mut open = false;
+    for step in steps.split('/') {
+        open = matches!(step, "." | "..");
+        match step {
+            "." => {}
+            ".." => drop(parts.pop()),
+            step => parts.push(step),
+        }
+    }
+    if open {
+        parts.push("");
+    }
+    format!("{scheme}://{authority}/{}{query}", parts.join("/"))
+}
+
 /// The URL with `query` added, each name and value percent-encoded.
 pub fn with_query(url: &str, query: &[(String, String)]) -> String {
     let mut out = url.to_string();
     for (name, value) in query {
         out.push(if out.contains('?') { '&' } else { '?' });
-        out.push_str(&percent(name));
+        out.push_str(&percent_encoded(name));
         out.push('=');
-        out.push_str(&percent(value));
+        out.push_str(&percent_encoded(value));
     }
     out
 }
 
 /// Percent-encodes all but the unreserved characters of RFC 3986.
-fn percent(text: &str) -> String {
+pub(in crate::model) fn percent_encoded(text: &str) -> String {
     text.bytes()
         .map(|b| match b {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

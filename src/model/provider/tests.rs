@@ -1,10 +1,23 @@
 use super::*;
-use crate::config::AuthCommand;
+use crate::config::{self, AuthCommand, Overrides, Setting};
+use crate::store::auth::{Credential, Tokens};
+use std::io::{Read, Write};
 
 const NO_ENV: &dyn Fn(&str) -> Option<String> = &|_| None;
 
 fn entry(toml: &str) -> ProviderEntry {
     toml::from_str(toml).unwrap()
+}
+
+/// A config with these tables, and nothing in its home.
+fn config(tables: &[(&str, ProviderEntry)]) -> Config {
+    let home = tempfile::tempdir().unwrap();
+    let mut config = config::load(home.path(), home.path(), &Overrides::default()).unwrap();
+    for (id, table) in tables {
+        let setting = Setting::default_of(table.clone());
+        config.model_providers.insert((*id).to_string(), setting);
+    }
+    config
 }
 
 /// Resolves `id` with one config table for it.
@@ -13,8 +26,7 @@ fn with(
     table: ProviderEntry,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Provider, ProviderError> {
-    let entries = BTreeMap::from([(id.to_string(), Setting::default_of(table))]);
-    from_entries(id, &entries, None, env, false)
+    resolve(id, &config(&[(id, table)]), env, false)
 }
 
 fn bare(
@@ -22,7 +34,7 @@ fn bare(
     env: &dyn Fn(&str) -> Option<String>,
     chat: bool,
 ) -> Result<Provider, ProviderError> {
-    from_entries(id, &BTreeMap::new(), None, env, chat)
+    resolve(id, &config(&[]), env, chat)
 }
 
 #[test]
@@ -111,8 +123,7 @@ fn ollama_is_reached_however_it_is_named() {
         let table = || entry(&format!("base_url = \"{base}\""));
         let p = with("ollama", table(), &host("elsewhere:1")).unwrap();
         assert_eq!((p.base_url.as_str(), p.wire), (root, WireApi::Ollama));
-        let entries = BTreeMap::from([("ollama".into(), Setting::default_of(table()))]);
-        let p = from_entries("ollama", &entries, None, NO_ENV, true).unwrap();
+        let p = resolve("ollama", &config(&[("ollama", table())]), NO_ENV, true).unwrap();
         assert_eq!(p.base_url, format!("{root}/v1"));
         assert_eq!(p.wire, WireApi::Chat);
     }
@@ -181,7 +192,7 @@ fn errors_say_what_to_do() {
     let said = |r: Result<Provider, ProviderError>| r.unwrap_err().to_string();
     let text = said(bare("olama", NO_ENV, false));
     assert!(
-        text.contains("`olama`") && text.contains("ollama, lmstudio"),
+        text.contains("`olama`") && text.contains("did you mean ollama?"),
         "{text}"
     );
     assert!(text.contains("[model_providers.olama]"), "{text}");
@@ -204,7 +215,16 @@ fn errors_say_what_to_do() {
         text.contains("OWN_KEY") && text.contains("ask Ann"),
         "{text}"
     );
-    assert!(said(bare("openai", NO_ENV, false)).contains("OPENAI_API_KEY"));
+    let text = said(bare("openai", NO_ENV, false));
+    for word in [
+        "OPENAI_API_KEY",
+        "interpreter login openai",
+        "https://platform.openai.com/api-keys",
+    ] {
+        assert!(text.contains(word), "{text}");
+    }
+    let text = said(bare("azure", NO_ENV, false));
+    assert!(text.contains("AZURE_RESOURCE_NAME"), "{text}");
 }
 
 #[test]
@@ -308,4 +328,193 @@ fn an_auth_command_prints_the_key_within_its_time() {
         assert!(text.contains(why), "{script}: {text}");
     }
     assert!(begin.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn hosted_providers_come_from_the_table_each_wire_at_its_address() {
+    let env = |name: &str| match name {
+        "DEEPSEEK_API_KEY" | "AZURE_API_KEY" => Some("k".to_string()),
+        "AZURE_RESOURCE_NAME" => Some("mine".to_string()),
+        _ => None,
+    };
+    let none = config(&[]);
+    let p = resolve("deepseek", &none, &env, false).unwrap();
+    assert_eq!(
+        (p.base_url.as_str(), p.wire),
+        ("https://api.deepseek.com", WireApi::Chat)
+    );
+    let p = resolve_on("deepseek", &none, &env, Some(WireApi::Messages)).unwrap();
+    assert_eq!(p.base_url, "https://api.deepseek.com/anthropic/v1");
+    let table = entry("wire_api = 'messages'");
+    assert_eq!(with("deepseek", table, &env).unwrap().base_url, p.base_url);
+    let p = resolve("azure", &none, &env, false).unwrap();
+    assert_eq!(p.base_url, "https://mine.openai.azure.com/openai/v1");
+    assert_eq!(p.headers, [("api-key".to_string(), "k".to_string())]);
+    let address = address_of("azure", &none, &env).unwrap();
+    assert_eq!(address, "https://mine.openai.azure.com/openai/v1");
+    assert!(exists("groq", &none) && !exists("groqq", &none));
+}
+
+#[test]
+fn a_kept_key_is_used_when_no_variable_has_one() {
+    let home = tempfile::tempdir().unwrap();
+    let kept = Credential::ApiKey { key: "kept".into() };
+    AuthFile::of(home.path()).put("groq", &kept).unwrap();
+    let mut config = config(&[("own", entry("base_url = 'https://h/v1'\nenv_key = 'OWN'"))]);
+    config.home = Some(home.path().to_owned());
+    let key = |id: &str, env: &dyn Fn(&str) -> Option<String>| {
+        let p = resolve(id, &config, env, false)?;
+        Ok::<_, ProviderError>(p.headers[0].1.clone())
+    };
+    assert_eq!(key("groq", NO_ENV), Ok("Bearer kept".into()));
+    let env = |name: &str| (name == "GROQ_API_KEY").then(|| "set".to_string());
+    assert_eq!(key("groq", &env), Ok("Bearer set".into()));
+    assert!(key("own", NO_ENV).is_err());
+    AuthFile::of(home.path()).put("own", &kept).unwrap();
+    assert_eq!(key("own", NO_ENV), Ok("Bearer kept".into()));
+    let ids: Vec<String> = with_key(&config, NO_ENV)
+        .into_iter()
+        .map(|h| h.id)
+        .collect();
+    assert_eq!(ids, ["groq"]);
+    assert_eq!(key_variables("own", &config), ["OWN"]);
+}
+
+/// Answers one request after the other with these bodies; gives what was asked.
+fn authorisation_server(
+    bodies: Vec<(u16, String)>,
+) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let thread = std::thread::spawn(move || {
+        let mut asked = Vec::new();
+        for (status, body) in bodies {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut bytes = Vec::new();
+            let mut buffer = [0; 4096];
+            // Forms are short: head and body come within a few reads.
+            loop {
+                let n = stream.read(&mut buffer).unwrap();
+                bytes.extend_from_slice(&buffer[..n]);
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                if let Some((head, form)) = text.split_once("\r\n\r\n") {
+                    let length = head.lines().find_map(|l| {
+                        l.to_lowercase()
+                            .strip_prefix("content-length: ")?
+                            .parse::<usize>()
+                            .ok()
+                    });
+                    if form.len() >= length.unwrap_or(0) {
+                        asked.push(form.to_owned());
+                        break;
+                    }
+                }
+            }
+            let answer = format!(
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+        asked
+    });
+    (address, thread)
+}
+
+#[test]
+fn tokens_are_renewed_when_they_are_old_and_kept_again() {
+    let (address, server) = authorisation_server(vec![
+        (503, "{\"error\": \"temporarily_unavailable\"}".into()),
+        (
+            200,
+            r#"{"access_token": "fresh", "refresh_token": "next", "expires_in": 3600}"#.into(),
+        ),
+        (400, r#"{"error": "invalid_grant"}"#.into()),
+    ]);
+    let home = tempfile::tempdir().unwrap();
+    let file = AuthFile::of(home.path());
+    let old = Tokens {
+        access_token: "old".into(),
+        refresh_token: Some("first".into()),
+        issued_at: 0,
+        expires_at: Some(10),
+        token_url: format!("{address}/token"),
+        client_id: "us".into(),
+    };
+    file.put("own", &Credential::Tokens(old)).unwrap();
+    let mut config = config(&[("own", entry("base_url = 'https://h/v1'"))]);
+    config.home = Some(home.path().to_owned());
+    let mut p = resolve("own", &config, NO_ENV, false).unwrap();
+    assert_eq!(p.headers[0].1, "Bearer fresh");
+    let Some(Credential::Tokens(kept)) = file.get("own").unwrap() else {
+        panic!("no tokens are kept");
+    };
+    assert_eq!(
+        (kept.access_token.as_str(), kept.refresh_token.as_deref()),
+        ("fresh", Some("next"))
+    );
+    // The server takes the token no longer, and the refresh token neither.
+    let renewal = p.renewal.clone().unwrap();
+    assert_eq!(renewal.apply(&mut p.headers, false), Ok(()));
+    let why = renewal.apply(&mut p.headers, true).unwrap_err();
+    assert!(why.contains("interpreter login own"), "{why}");
+    let asked = server.join().unwrap();
+    assert!(
+        asked[1].contains("grant_type=refresh_token&refresh_token=first&client_id=us"),
+        "{asked:?}"
+    );
+    assert!(asked[2].contains("refresh_token=next"), "{asked:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_of_a_command_is_had_again_after_its_interval() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = dir.path().join("count");
+    let script = format!(
+        "echo x >> {0}; echo tok-$(wc -l < {0} | tr -d ' ')",
+        count.display()
+    );
+    let table = ProviderEntry {
+        base_url: Some("https://h/v1".into()),
+        auth: Some(AuthCommand {
+            command: "sh".into(),
+            args: vec!["-c".into(), script],
+            refresh_interval_ms: Some(50),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let mut p = with("own", table, NO_ENV).unwrap();
+    assert_eq!(p.headers[0].1, "Bearer tok-1");
+    let renewal = p.renewal.clone().unwrap();
+    renewal.apply(&mut p.headers, true).unwrap();
+    assert_eq!(p.headers[0].1, "Bearer tok-2");
+    std::thread::sleep(Duration::from_millis(60));
+    renewal.apply(&mut p.headers, false).unwrap();
+    assert_eq!(p.headers[0].1, "Bearer tok-3");
+}
+
+#[test]
+fn an_sdk_names_itself_and_its_key_wins() {
+    let env = |name: &str| match name {
+        "OPENAI_API_KEY" => Some("of-the-shell".to_owned()),
+        "CODEX_API_KEY" => Some("of-the-sdk".to_owned()),
+        "CODEX_INTERNAL_ORIGINATOR_OVERRIDE" => Some("codex_sdk_ts".to_owned()),
+        _ => None,
+    };
+    let provider = bare("openai", &env, false).unwrap();
+    let header = |name: &str| {
+        let found = provider.headers.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    };
+    assert_eq!(header("Authorization"), "Bearer of-the-sdk");
+    assert_eq!(header("originator"), "codex_sdk_ts");
+    assert!(header("user-agent").starts_with("codex_sdk_ts/"));
+    let alone = bare(
+        "openai",
+        &|name| (name == "OPENAI_API_KEY").then(|| "k".into()),
+        false,
+    );
+    assert_eq!(alone.unwrap().headers.len(), 1);
 }

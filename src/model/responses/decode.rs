@@ -54,7 +54,14 @@ impl Reader {
                     _ => true,
                 }
         });
-        match open {
+        // A whole item that is told once more: a proxy may send events twice.
+        let again = || {
+            let known = |s: &Slot| {
+                s.kind == kind && index.is_some() && s.index == index && id.is_some() && s.id == id
+            };
+            self.slots.iter().position(known)
+        };
+        match open.or_else(again) {
             Some(at) => Ok(at),
             None => self.open(kind, index, id, item, out),
         }
@@ -84,6 +91,7 @@ impl Reader {
             call_id: string(item, "call_id").unwrap_or_default(),
             call,
             opaque: None,
+            phase: None,
             done: false,
         };
         if slot.is_call() {
@@ -96,10 +104,10 @@ impl Reader {
         Ok(self.slots.len() - 1)
     }
 
-    /// Adds `text` to a slot and tells it.
+    /// Adds `text` to a slot that is not whole yet, and tells it.
     fn add(&mut self, at: usize, text: &str, out: &mut Vec<Delta>) {
         let (earlier, rest) = self.slots.split_at_mut(at);
-        let Some(slot) = rest.first_mut().filter(|_| !text.is_empty()) else {
+        let Some(slot) = rest.first_mut().filter(|s| !s.done && !text.is_empty()) else {
             return;
         };
         let begins = slot.text.is_empty();
@@ -172,6 +180,7 @@ impl Reader {
         }
         let encrypted = string(item, "encrypted_content").is_some_and(|e| !e.is_empty());
         slot.opaque = (slot.kind == Kind::Reasoning && encrypted).then(|| item.clone());
+        slot.phase = item.get("phase").filter(|p| p.is_string()).cloned();
         slot.done = true;
     }
 
@@ -236,6 +245,13 @@ impl Reader {
         for slot in self.slots {
             match slot.kind {
                 Kind::Message if !slot.text.is_empty() => {
+                    assistant
+                        .reasoning
+                        .extend(slot.phase.map(|phase| Reasoning {
+                            opaque: Some(serde_json::json!({"phase": phase})),
+                            wire: WireApi::Responses,
+                            ..Reasoning::default()
+                        }));
                     if !assistant.text.is_empty() {
                         assistant.text.push_str("\n\n");
                     }

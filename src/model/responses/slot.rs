@@ -41,6 +41,8 @@ pub(super) struct Slot {
     pub(super) call: usize,
     /// The provider's own item, for thinking that goes back encrypted.
     pub(super) opaque: Option<Value>,
+    /// Of a message: comment or final answer.
+    pub(super) phase: Option<Value>,
     pub(super) done: bool,
 }
 

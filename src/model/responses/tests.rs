@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Vendor;
 use crate::model::{Delta, Finish, ModelError, Reply, Sampling, ToolCall, Usage, sse::Frame};
 use std::time::Duration;
 
@@ -102,9 +103,12 @@ fn request<'a>(
         window: None,
         sampling: Sampling::default(),
         reasoning_effort: None,
+        one_call: false,
+        raw_calls: false,
         cache_key: "key",
         schema: None,
         local: false,
+        vendor: Vendor::of("https://far.example/v1", false),
         extra,
     }
 }

@@ -19,7 +19,7 @@ const MOST_NEW: u64 = 1 << 20;
 const LOOKED_AT: usize = 8_000;
 
 /// Settings that start something, and values that do not. An empty program is none.
-pub(super) const HARMLESS: [(&str, &str); 8] = [
+pub const HARMLESS: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),

@@ -45,8 +45,9 @@ pub fn first(plan: &Plan, command_line: &[OsString]) -> ! {
     };
     // It has the supervisor's rights and no filter, so nothing inside may get hold of it.
     let _ = sys::prctl(libc::PR_SET_DUMPABLE, 0);
-    if caps::drop_all().is_err() {
-        sys::leave(1);
+    if let Err(error) = caps::drop_all() {
+        // The kernel ends the command with it.
+        give_up(plan, &failed("give up capabilities", &error));
     }
     loop {
         match sys::wait(-1, true) {
@@ -61,7 +62,7 @@ pub fn first(plan: &Plan, command_line: &[OsString]) -> ! {
                 sys::leave(0)
             }
             Ok(_) => {}
-            Err(_) => sys::leave(1),
+            Err(error) => give_up(plan, &failed("wait for the command", &error)),
         }
     }
 }

@@ -63,9 +63,24 @@ const REFUSED: &[i64] = &[
 /// Refused too without a namespace of their own: queues and memory shared with the whole system.
 const SHARED: &[i64] = &[
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgctl,
     libc::SYS_msgrcv,
     libc::SYS_msgsnd,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
     libc::SYS_shmat,
+    libc::SYS_shmctl,
+];
+
+/// Refused too without them, for any process but the caller: 0 in this argument.
+const OF_OTHERS: &[(i64, u8)] = &[
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
 ];
 
 /// Answered with `ENOSYS`, so that callers take the older call, whose arguments a filter can see.
@@ -194,6 +209,9 @@ fn refused(plan: &Plan) -> Result<Rules, BackendError> {
     let namespaces = plan.tier.has_namespaces();
     if !namespaces {
         rules.extend(always(SHARED));
+        for (call, process) in OF_OTHERS {
+            rules.insert(*call, vec![all_of(&[(*process, Dword, Ne, 0)])?]);
+        }
     }
 
     // Limits and priorities of others; 0 is the caller itself.

@@ -40,10 +40,16 @@ fn supervise(plan: &Plan, command: &[OsString]) -> Result<(), String> {
     let mut snapshot = None;
     match plan.tier {
         Tier::Namespaces | Tier::UserNamespaces => {
+            if !plan.absent.is_empty() {
+                snapshot = Some(Snapshot::take(&plan.absent)?);
+            }
             _placeholders = Placeholders::make(&plan.sealed)?;
             inside::enter(plan)?;
         }
-        Tier::Landlock if !plan.sealed.is_empty() => snapshot = Some(Snapshot::take(&plan.sealed)?),
+        Tier::Landlock if !plan.sealed.is_empty() => {
+            let guarded = [&plan.sealed[..], &plan.absent].concat();
+            snapshot = Some(Snapshot::take(&guarded)?);
+        }
         _ => {}
     }
     let child = match sys::fork().map_err(|e| failed("fork", &e))? {

@@ -126,6 +126,25 @@ pub enum ToolError {
         /// The numbers that exist.
         running: Vec<u32>,
     },
+    /// No nested agent of that number or name.
+    NoSuchAgent {
+        /// As written.
+        name: String,
+        /// Those that there are, as the model may write them.
+        known: Vec<String>,
+    },
+    /// A nested agent that was ended.
+    AgentClosed {
+        /// As written.
+        name: String,
+    },
+    /// A page that could not be got.
+    NotFetched {
+        /// As written.
+        url: String,
+        /// Why.
+        why: String,
+    },
     /// Anything else: what was tried, and the system's reason.
     Other(String),
 }
@@ -233,6 +252,26 @@ impl fmt::Display for ToolError {
                     .join(", ");
                 write!(f, "no command {id} is running; these are: {ids}")
             }
+            ToolError::NoSuchAgent { name, known } if known.is_empty() => {
+                write!(
+                    f,
+                    "there is no agent {name}, nor any other; begin one first"
+                )
+            }
+            ToolError::NoSuchAgent { name, known } => {
+                write!(
+                    f,
+                    "there is no agent {name}; there are: {}",
+                    known.join(", ")
+                )
+            }
+            ToolError::AgentClosed { name } => {
+                write!(
+                    f,
+                    "the agent {name} was closed; begin a new one for what is left to do"
+                )
+            }
+            ToolError::NotFetched { url, why } => write!(f, "{url} could not be fetched: {why}"),
             ToolError::Other(text) => f.write_str(text),
         }
     }

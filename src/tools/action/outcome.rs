@@ -34,8 +34,18 @@ pub enum Outcome {
     ModeSet,
     /// Answers of the person, one list of chosen or own words for each question.
     Answered(Vec<Vec<String>>),
-    /// Of a nested agent.
+    /// Of a nested agent that worked.
     Delegated(DelegateOut),
+    /// How nested agents stand: of a part that is done later; of a look at them; of an end, before it.
+    Agents(Vec<AgentOut>),
+    /// Of a skill.
+    Skill(SkillOut),
+    /// Of a tool of an MCP server.
+    Mcp(McpOut),
+    /// Tools that were found, with their schemas, as a text for the model.
+    ToolsFound(String),
+    /// A page.
+    Fetched(PageOut),
     /// A picture.
     Image {
         /// Its path.
@@ -67,9 +77,38 @@ impl Outcome {
             | Outcome::Interrupted
             | Outcome::Skipped(_) => true,
             Outcome::Shell(s) => !s.succeeded(),
+            Outcome::Mcp(out) => out.is_error,
             _ => false,
         }
     }
+}
+
+/// A skill as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillOut {
+    /// Its name.
+    pub name: String,
+    /// Its folder, absolute.
+    pub folder: PathBuf,
+    /// Its text behind the front matter, within what a result may have.
+    pub text: String,
+    /// What the call said beside the name.
+    pub args: Option<String>,
+}
+
+/// What a tool of an MCP server gave back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpOut {
+    /// What the model reads: one text, then pictures.
+    pub parts: Vec<Part>,
+    /// The tool says that it failed.
+    pub is_error: bool,
+    /// The content as it came, for programs.
+    pub content: serde_json::Value,
+    /// Its structured form, as it came.
+    pub structured: Option<serde_json::Value>,
+    /// What the server says beside it, for programs.
+    pub meta: Option<Box<serde_json::Value>>,
 }
 
 /// Lines of a file.
@@ -172,6 +211,8 @@ pub struct GrepOut {
     pub total: usize,
     /// True when there are more than the limit.
     pub cut: bool,
+    /// How many files were searched.
+    pub searched: usize,
 }
 
 /// One line of a [`GrepOut`].
@@ -228,6 +269,61 @@ pub struct DelegateOut {
     pub tokens: u64,
     /// How long it took.
     pub took: Duration,
+}
+
+/// How a nested agent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentOut {
+    /// Its number within the session.
+    pub id: u32,
+    /// What the model calls it, if it named it.
+    pub name: Option<String>,
+    /// Its role.
+    pub role: String,
+    /// What it was begun for.
+    pub prompt: String,
+    /// It began with the conversation of the main agent.
+    pub forked: bool,
+    /// Its conversation, where that is kept.
+    pub file: Option<PathBuf>,
+    /// How far it is.
+    pub state: AgentState,
+}
+
+/// How far a nested agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentState {
+    /// It has something to do, and has not begun with it.
+    Waiting,
+    /// It has answered.
+    Done(DelegateOut),
+    /// It was ended.
+    Closed,
+}
+
+/// A page of the web.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PageOut {
+    /// Where it was found, after the redirects that were followed.
+    pub url: String,
+    /// The status of the answer: 200, or of a redirect that was not followed its own.
+    pub status: u16,
+    /// The content type as the server named it; may be empty.
+    pub kind: String,
+    /// How many bytes the server sent.
+    pub size: u64,
+    /// The title of an HTML page.
+    pub title: Option<String>,
+    /// The text was taken out of HTML.
+    pub extracted: bool,
+    /// How many bytes of the text stand before what is given.
+    pub skipped: usize,
+    /// The text from there on.
+    pub output: Output,
+    /// The server sent only the first part of it, or more than is taken.
+    pub broken_off: bool,
+    /// The page is at this address, on another server, where it was not asked for.
+    pub redirect: Option<String>,
 }
 
 /// A command's result.

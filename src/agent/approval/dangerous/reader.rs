@@ -19,11 +19,13 @@ struct Heredoc {
     indented: bool,
 }
 
-/// Goes through a script and judges every simple command in it.
-pub(super) struct Reader<'a> {
+/// Goes through a script and notes every simple command in it.
+pub(super) struct Reader<'a, 's> {
     chars: Peekable<Chars<'a>>,
     depth: usize,
-    pub(super) found: bool,
+    seen: &'s mut Vec<Vec<String>>,
+    /// Something was nested too deep to be followed.
+    pub(super) too_deep: bool,
 }
 
 /// The words read so far of one line of a list.
@@ -38,13 +40,14 @@ struct Line {
     skip_word: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a, 's> Reader<'a, 's> {
     /// A reader of a script that stands `depth` levels inside others.
-    pub(super) fn new(script: &'a str, depth: usize) -> Self {
+    pub(super) fn new(script: &'a str, depth: usize, seen: &'s mut Vec<Vec<String>>) -> Self {
         Reader {
             chars: script.chars().peekable(),
             depth,
-            found: false,
+            seen,
+            too_deep: false,
         }
     }
 
@@ -87,10 +90,10 @@ impl<'a> Reader<'a> {
         self.nested(|reader| reader.list(Some(close)));
     }
 
-    /// Reads something one level deeper; at the limit the rest is given up as dangerous.
+    /// Reads something one level deeper; at the limit the rest is given up.
     fn nested(&mut self, read: impl FnOnce(&mut Self)) {
         if self.depth >= MAX_DEPTH {
-            self.found = true;
+            self.too_deep = true;
             self.chars.by_ref().for_each(drop);
             return;
         }
@@ -148,7 +151,7 @@ impl<'a> Reader<'a> {
                 None => script.push(c),
             }
         }
-        self.found |= script_is(&script, self.depth + 1);
+        self.too_deep |= script_is(&script, self.depth + 1, self.seen);
     }
 
     fn dollar(&mut self, word: &mut String) {
@@ -250,11 +253,11 @@ impl<'a> Reader<'a> {
                 body.push('\n');
             }
             if line.has_shell {
-                self.found |= script_is(&body, self.depth + 1);
+                self.too_deep |= script_is(&body, self.depth + 1, self.seen);
             } else if !heredoc.literal {
-                let mut inner = Reader::new(&body, self.depth);
+                let mut inner = Reader::new(&body, self.depth, self.seen);
                 inner.expansions();
-                self.found |= inner.found;
+                self.too_deep |= inner.too_deep;
             }
         }
         line.has_shell = false;
@@ -291,6 +294,6 @@ impl<'a> Reader<'a> {
         line.skip_word = false;
         let argv = std::mem::take(&mut line.argv);
         line.has_shell |= argv.iter().any(|w| SHELLS.contains(&base_name(w)));
-        self.found |= argv_is(&argv, self.depth);
+        self.too_deep |= argv_is(&argv, self.depth, self.seen);
     }
 }

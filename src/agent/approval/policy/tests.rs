@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::action::{Escalation, PatchForm, WriteRule};
+use crate::tools::action::{Escalation, PatchForm, Shell, ShellKind, WriteRule};
 use std::time::Duration;
 
 const ENFORCED: Strength = Strength::Enforced;
@@ -114,6 +114,206 @@ fn commands_by_policy() {
             "{approval:?} {mode:?} {action:?}"
         );
     }
+}
+
+#[test]
+fn the_settings_of_any_repository_ask_and_its_other_files_do_not() {
+    let judge = judge(Approval::OnRequest, Mode::WorkspaceWrite);
+    for path in [
+        "sub/.git/config",
+        "a/b/.git/hooks/pre-commit",
+        "a/.GIT/Hooks/x",
+        "sub/.git/commondir",
+        "sub/.git",
+    ] {
+        assert_eq!(short(decide(&judge, &write(path))), ("ask", Lift::Git));
+    }
+    for path in [
+        "sub/.git/description",
+        "config",
+        "hooks/x",
+        "sub/.gitignore",
+    ] {
+        assert_eq!(
+            short(decide(&judge, &write(path))),
+            ("allow", Lift::Nothing)
+        );
+    }
+}
+
+/// Each of these once ran without a question in a product of this kind.
+#[test]
+fn published_ways_around_the_question_are_asked_about() {
+    let judge = judge(Approval::Untrusted, Mode::WorkspaceWrite);
+    let long = format!("{}; rm x", vec!["ls"; 200].join("; "));
+    for command in [
+        "rg --pre sh x .",
+        "rg --pre=sh x",
+        "rg --hostname-bin=x y",
+        "find . -exec sh x ;",
+        "find . -name x -execdir sh {} +",
+        "find . -fprintf /tmp/x y",
+        "sed -n 'w /tmp/x' a",
+        "sed -n '1e touch x' a",
+        "sed 's/a/touch x/e' a",
+        "git -c core.pager=x log",
+        "git -c alias.status='!x' status",
+        "git --exec-path=. status",
+        "git log --output=/tmp/x",
+        "git diff --ext-diff",
+        "git branch --edit-description",
+        "cat$IFS/etc/passwd",
+        "cat${IFS}a",
+        "ls$(touch x)",
+        "echo `touch x`",
+        "ls <(touch x)",
+        "echo a > b",
+        "ls &touch x",
+        "ls |& sh",
+        "ls\rtouch x",
+        "base64 --decode -o x a",
+        "sort -o x a",
+        "xargs ls",
+        "env ls",
+        "man -P sh ls",
+        "tee x",
+        "awk BEGIN{system(\"x\")}",
+        "PAGER=x git log",
+        "./ls",
+        "sub/git status",
+        "bash -c 'ls; touch x'",
+        "bash -ic ls",
+        "echo {a,b}",
+        "ls \u{202e}x",
+        &long,
+    ] {
+        assert_eq!(short(decide(&judge, &run(command))).0, "ask", "{command}");
+    }
+    // The same words in a shell of Windows, where quotes and separators are others.
+    for (program, command) in [
+        ("pwsh", "git --% status"),
+        ("pwsh", "echo 'a\u{2019}; rm x; \u{2019}b'"),
+        ("powershell.exe", "echo $(rm x)"),
+        ("pwsh", "cat a; rm x"),
+        ("cmd", "dir & del x"),
+        ("cmd.exe", "echo %PATH%"),
+        ("cmd", "findstr x a"),
+        ("C:/x/pwsh.exe", "ls"),
+        ("nu", "ls"),
+    ] {
+        let mut shell = Shell::new(command, Duration::from_secs(1));
+        shell.shell = ShellKind::Named {
+            program: program.into(),
+            login: false,
+        };
+        let verdict = decide(&judge, &Action::Shell(shell));
+        assert_eq!(short(verdict).0, "ask", "{program}: {command}");
+    }
+}
+
+/// A repository that starts a program for everything that git lets it.
+#[cfg(unix)]
+#[test]
+fn a_git_command_that_is_not_asked_about_starts_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@t"]);
+        git.args(args).current_dir(root);
+        git.output().is_ok_and(|o| o.status.success())
+    };
+    if !git(&["init", "-q"]) {
+        return;
+    }
+    std::fs::write(root.join("a"), "x\n").unwrap();
+    assert!(git(&["add", "."]) && git(&["commit", "-q", "-m", "m"]));
+    let evil = root.join(".git/evil");
+    std::fs::write(
+        &evil,
+        format!("#!/bin/sh\ntouch {}/started\n", root.display()),
+    )
+    .unwrap();
+    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for key in [
+        "core.fsmonitor",
+        "core.pager",
+        "diff.external",
+        "core.sshCommand",
+        "alias.log",
+        "diff.evil.textconv",
+        "diff.evil.command",
+    ] {
+        assert!(git(&["config", key, evil.to_str().unwrap()]));
+    }
+    std::fs::write(root.join("a"), "y\n").unwrap();
+    std::fs::write(root.join(".gitattributes"), "a diff=evil\n").unwrap();
+    let started = |command: &str, judge: &Judge| {
+        let marker = root.join("started");
+        let _ = std::fs::remove_file(&marker);
+        let action = run(command);
+        let Action::Shell(shell) = judge.quieted(&action).into_owned() else {
+            panic!("another action");
+        };
+        let mut sh = Command::new("/bin/sh");
+        sh.args(["-c", &shell.command])
+            .current_dir(root)
+            .envs(shell.env);
+        assert!(sh.output().unwrap().status.success());
+        marker.exists()
+    };
+    let untrusted = judge(Approval::Untrusted, Mode::WorkspaceWrite);
+    let asked_less = judge(Approval::OnRequest, Mode::WorkspaceWrite);
+    for command in [
+        "git status",
+        "git diff",
+        "git log",
+        "git show",
+        "cat a && git diff",
+    ] {
+        assert_eq!(
+            short(decide(&untrusted, &run(command))).0,
+            "allow",
+            "{command}"
+        );
+        assert!(!started(command, &untrusted), "{command}");
+    }
+    // The control, and what is not known to be safe stays as it is.
+    assert!(started("git diff", &asked_less));
+    assert!(started("git diff --ext-diff; true", &untrusted));
+    // What cannot be told to start nothing is asked about.
+    assert_eq!(short(decide(&untrusted, &run("git 'diff'"))).0, "ask");
+}
+
+/// A yes to one command lifts one thing of it, and nothing of the next one.
+#[test]
+fn a_yes_lifts_one_thing_for_one_command() {
+    let mut judge = judge(Approval::OnRequest, Mode::WorkspaceWrite);
+    judge.remember(&escalated("make install"));
+    assert_eq!(
+        short(decide(&judge, &escalated("make install"))),
+        ("allow", Lift::Everything)
+    );
+    for other in [
+        escalated("make install "),
+        escalated("make install; make"),
+        escalated("make"),
+    ] {
+        assert_eq!(short(decide(&judge, &other)).0, "ask", "{other:?}");
+    }
+    assert_eq!(
+        short(decide(&judge, &run("make install"))),
+        ("allow", Lift::Nothing)
+    );
+    judge.remember(&write(".git/config"));
+    assert_eq!(
+        short(decide(&judge, &write(".git/config"))),
+        ("allow", Lift::Git)
+    );
+    assert_eq!(short(decide(&judge, &write(".git/hooks/x"))).0, "ask");
+    assert_eq!(short(decide(&judge, &write("/etc/x"))).0, "ask");
 }
 
 #[test]
@@ -470,5 +670,51 @@ fn input_to_running_commands_and_reading() {
     };
     for action in [Action::ShellStop { id: 1 }, view] {
         assert_eq!(decide(&untrusted, &action), Verdict::Allow(Lift::Nothing));
+    }
+}
+
+/// A page of the web goes where commands may go; one of a server nearby is asked about anywhere,
+/// but where nothing is.
+#[test]
+fn pages_are_judged_like_the_network() {
+    let page = |url: &str| Action::Fetch(Fetch::new(url, Duration::from_secs(1)));
+    let (far, near) = (
+        page("https://example.org/a"),
+        page("http://127.0.0.1:8080/"),
+    );
+    let with = |approval, mode, network| {
+        let mut judge = judge(approval, mode);
+        judge.policy.network = network;
+        judge
+    };
+    use Approval::{Never, OnRequest, Untrusted};
+    use Mode::{DangerFullAccess, ReadOnly, WorkspaceWrite};
+    for (approval, mode, network, page, want) in [
+        (OnRequest, WorkspaceWrite, false, &far, "ask"),
+        (OnRequest, WorkspaceWrite, true, &far, "allow"),
+        (Untrusted, WorkspaceWrite, true, &far, "ask"),
+        (Never, WorkspaceWrite, false, &far, "refuse"),
+        (Never, WorkspaceWrite, true, &far, "allow"),
+        (Never, ReadOnly, false, &far, "refuse"),
+        (OnRequest, DangerFullAccess, false, &far, "allow"),
+        (OnRequest, WorkspaceWrite, true, &near, "ask"),
+        (OnRequest, DangerFullAccess, false, &near, "ask"),
+        (Never, WorkspaceWrite, true, &near, "refuse"),
+        (Never, DangerFullAccess, false, &near, "allow"),
+    ] {
+        let got = short(decide(&with(approval, mode, network), page));
+        assert_eq!(got.0, want, "{approval:?} {mode:?} {network} {page:?}");
+    }
+    // A yes for the session is one for that server, in all of its pages, and for no other.
+    let mut judge = judge(OnRequest, WorkspaceWrite);
+    judge.remember(&far);
+    for (url, want) in [
+        ("https://example.org/b?c=d", "allow"),
+        ("https://EXAMPLE.org:443/", "allow"),
+        ("http://example.org/a", "ask"),
+        ("https://example.org.evil.example/", "ask"),
+        ("https://www.example.org/", "ask"),
+    ] {
+        assert_eq!(short(decide(&judge, &page(url))).0, want, "{url}");
     }
 }

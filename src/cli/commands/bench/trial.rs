@@ -260,7 +260,7 @@ fn ending(reason: &EndReason) -> String {
     match reason {
         EndReason::Done => "done".into(),
         EndReason::NoAnswer => "no answer".into(),
-        EndReason::Failed(why) | EndReason::NoSandbox(why) => short(why),
+        EndReason::Failed(why) | EndReason::Refused(why) | EndReason::NoSandbox(why) => short(why),
         EndReason::StepLimit(_) => "step limit".into(),
         EndReason::Interrupted => "time limit".into(),
     }

@@ -204,6 +204,54 @@ fn every_way_to_send_calls() {
     );
 }
 
+/// OpenRouter's details come in pieces and go back whole; Gemini's signatures stand beside the call.
+#[test]
+fn what_a_provider_wants_back_is_kept_as_it_came() {
+    let chunk =
+        |delta: &str| format!(r#"{{"choices":[{{"delta":{delta},"finish_reason":null}}]}}"#);
+    let got = reply(&[
+        &chunk(
+            r#"{"reasoning":"I ","reasoning_details":[{"type":"reasoning.text","text":"I ","index":0,"format":"x"}]}"#,
+        ),
+        &chunk(
+            r#"{"reasoning":"see","reasoning_details":[{"type":"reasoning.text","text":"see","index":0}]}"#,
+        ),
+        &chunk(r#"{"reasoning_details":[{"type":"reasoning.text","signature":"SIG","index":0}]}"#),
+        &chunk(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"AA","index":1}]}"#),
+        &chunk(
+            r#"{"tool_calls":[{"index":0,"id":"c1","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"T"}}}]}"#,
+        ),
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ]);
+    let thoughts = &got.assistant.reasoning;
+    assert_eq!(thoughts[0].text, "I see");
+    assert_eq!(
+        thoughts[0].opaque.as_ref().unwrap()["reasoning_details"],
+        serde_json::json!([
+            {"type": "reasoning.text", "text": "I see", "index": 0, "format": "x", "signature": "SIG"},
+            {"type": "reasoning.encrypted", "data": "AA", "index": 1},
+        ])
+    );
+    // And back it goes.
+    let items = [
+        super::super::super::Item::user("x"),
+        super::super::super::Item::Assistant(got.assistant.clone()),
+    ];
+    let (tools, extra) = (vec![], serde_json::Map::new());
+    let request = super::super::encode::tests::request(&items, &tools, &extra, false);
+    let body = super::super::encode::body(&request);
+    let sent = &body["messages"][2];
+    assert_eq!(
+        sent["reasoning_details"],
+        thoughts[0].opaque.as_ref().unwrap()["reasoning_details"]
+    );
+    assert_eq!(
+        sent["tool_calls"][0]["extra_content"]["google"]["thought_signature"],
+        "T"
+    );
+    assert_eq!(sent.get("reasoning_content"), None);
+}
+
 #[test]
 fn thinking_has_many_names_but_is_read_once() {
     for (delta, named) in [
@@ -212,11 +260,11 @@ fn thinking_has_many_names_but_is_read_once() {
         (r#"{"reasoning":"why","reasoning_content":"why"}"#, None),
         (
             r#"{"reasoning":"why","reasoning_details":[{"type":"reasoning.text","text":"why"}]}"#,
-            Some("reasoning"),
+            Some(r#"{"reasoning_details":[{"type":"reasoning.text","text":"why"}]}"#),
         ),
         (
             r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"why"}]}"#,
-            None,
+            Some(r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"why"}]}"#),
         ),
         (
             r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"why"}]}]}"#,
@@ -227,11 +275,9 @@ fn thinking_has_many_names_but_is_read_once() {
         let reasoning = &reply(&[&chunk]).assistant.reasoning;
         assert_eq!(reasoning.len(), 1, "{delta}");
         assert_eq!(reasoning[0].text, "why", "{delta}");
-        assert_eq!(
-            reasoning[0].opaque.as_ref().and_then(Value::as_str),
-            named,
-            "{delta}"
-        );
+        let opaque = reasoning[0].opaque.as_ref();
+        let opaque = opaque.map(|o| o.as_str().map_or_else(|| o.to_string(), str::to_owned));
+        assert_eq!(opaque.as_deref(), named, "{delta}");
     }
     let parts = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},"finish_reason":"stop"}]}"#;
     assert_eq!(reply(&[parts]).assistant.text, "ab");

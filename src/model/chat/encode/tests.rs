@@ -69,9 +69,12 @@ pub fn request<'a>(
         window: Some(32768),
         sampling: Sampling::default(),
         reasoning_effort: None,
+        one_call: false,
+        raw_calls: false,
         cache_key: "k",
         schema: None,
         local,
+        vendor: Vendor::of("https://far.example/v1", local),
         extra,
     }
 }
