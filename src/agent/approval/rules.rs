@@ -12,7 +12,7 @@ mod tests;
 
 pub use broad::is_too_broad;
 
-use super::dangerous::everything;
+use super::dangerous::{RUNNERS, everything, is_unknown};
 use super::shell::{base_name, commands};
 use crate::config::Config;
 use crate::store::belongings::rule_files;
@@ -24,12 +24,6 @@ use std::path::{Path, PathBuf};
 
 /// The most rules in all.
 const MOST_RULES: usize = 5_000;
-/// Programs that run a command which stands somewhere behind them.
-const RUNNERS: [&str; 13] = [
-    "xargs", "timeout", "nice", "ionice", "setsid", "stdbuf", "find", "fd", "watch", "parallel",
-    "strace", "busybox", "chroot",
-];
-
 /// What a rule says of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decision {
@@ -94,6 +88,28 @@ impl Rule {
             .try_for_each(|p| fits(p).ok_or(()))
             .ok()?;
         Some(self.pattern.len())
+    }
+
+    /// True when it would match, should the words that only the shell knows come out so.
+    fn may_match(&self, argv: &[String], program: impl Fn(&str, &str) -> bool) -> bool {
+        // Another name for something, which the shell will take for it.
+        if argv.len() > 1 && argv.first().is_some_and(|name| name == "alias") {
+            return true;
+        }
+        for (at, alternatives) in self.pattern.iter().enumerate() {
+            match argv.get(at) {
+                // From here on the words may stand anywhere.
+                Some(word) if is_unknown(word) => return true,
+                Some(word) => {
+                    let fits = |a: &String| if at == 0 { program(a, word) } else { a == word };
+                    if !alternatives.iter().any(fits) {
+                        return false;
+                    }
+                }
+                None => return false,
+            }
+        }
+        true
     }
 
     /// Where it stands.
@@ -297,6 +313,11 @@ impl Rules {
                         for rule in self.rules.iter().filter(strict) {
                             judgement.add(rule, rest, rule.matches(rest, named));
                         }
+                    }
+                    // Nobody can say that it is none of those, so it asks.
+                    let may = |r: &Rule| r.may_match(argv, named);
+                    if self.rules.iter().any(|r| strict(&r) && may(r)) {
+                        judgement.decision = judgement.decision.max(Some(Decision::Prompt));
                     }
                 }
             }
