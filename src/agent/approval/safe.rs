@@ -39,8 +39,16 @@ const BRANCH_LISTING: [&str; 10] = [
     "-vv",
     "--verbose",
 ];
-/// Options of `git log` and its kind that write a file or run a program.
-const GIT_OPTIONS: [&str; 4] = ["--output", "--ext-diff", "--textconv", "--exec"];
+/// Options of `git log` and its kind that write a file or run a program, or git in a submodule, whose
+/// settings nobody has looked at.
+const GIT_OPTIONS: [&str; 6] = [
+    "--output",
+    "--ext-diff",
+    "--textconv",
+    "--exec",
+    "--submodule",
+    "--ignore-submodules",
+];
 
 /// True when every command of the script is known to change nothing.
 pub fn is_known_safe(script: &str) -> bool {
@@ -265,6 +273,8 @@ mod tests {
             "git --super-prefix=x log",
             "git --work-tree=x status",
             "git",
+            "git diff --submodule=diff",
+            "git status --ignore-submodules=none",
             "git diff --output=f",
             "git diff --output f",
             "git diff --outp=f",

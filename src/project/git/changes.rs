@@ -19,7 +19,7 @@ const MOST_NEW: u64 = 1 << 20;
 const LOOKED_AT: usize = 8_000;
 
 /// Settings that start something, and values that do not. An empty program is none.
-const HARMLESS: [(&str, &str); 14] = [
+const HARMLESS: [(&str, &str); 16] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -28,6 +28,8 @@ const HARMLESS: [(&str, &str); 14] = [
     ("core.sshCommand", "false"),
     ("core.askPass", "false"),
     ("protocol.allow", "never"),
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
     ("log.showSignature", "false"),
     ("gpg.program", "false"),
     ("gpg.openpgp.program", "false"),

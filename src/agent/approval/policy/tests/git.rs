@@ -73,6 +73,27 @@ fn a_git_command_that_is_not_asked_about_starts_nothing() {
     std::fs::write(root.join("a"), "y\n").unwrap();
     std::fs::write(root.join(".gitattributes"), "a diff=evil filter=evil\n").unwrap();
     sign_last_commit(root);
+    let submodule = root.join("sub");
+    assert!(git(&["init", "-q", "sub"]));
+    std::fs::write(submodule.join("b"), "x\n").unwrap();
+    std::fs::write(submodule.join(".gitattributes"), "b filter=other\n").unwrap();
+    let own = evil.to_str().unwrap();
+    for step in [
+        &["-C", "sub", "add", "."][..],
+        &["-C", "sub", "commit", "-q", "-m", "m"],
+        &[
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "add",
+            "-q",
+            "./sub",
+        ],
+        &["-C", "sub", "config", "filter.other.clean", own],
+    ] {
+        assert!(git(step), "{step:?}");
+    }
+    std::fs::write(submodule.join("b"), "y\n").unwrap();
     let started = |command: &str, judge: &Judge| {
         let marker = root.join("started");
         let _ = std::fs::remove_file(&marker);
@@ -114,6 +135,8 @@ fn a_git_command_that_is_not_asked_about_starts_nothing() {
         "git diff",
         "git diff --no-ext-diff --no-textconv",
         "git log",
+        // In the submodule.
+        "git -c core.fsmonitor=false -c filter.evil.clean=cat status",
     ] {
         assert!(started(command, &asked_less), "{command}");
     }
