@@ -108,7 +108,10 @@ fn argv_is(argv: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
-    let start = argv.iter().position(|w| !is_assignment(w));
+    // An option in front is one of `time`.
+    let start = argv
+        .iter()
+        .position(|w| !is_assignment(w) && !w.starts_with('-'));
     let Some(argv) = start.map(|i| &argv[i..]) else {
         return false;
     };
@@ -132,7 +135,19 @@ fn argv_is(argv: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
                 _ => nested(&words.join(" ")),
             }
         }
-        name if SHELLS.contains(&name) => shell_script(args).is_some_and(nested),
+        name if SHELLS.contains(&name) => match shell_script(args) {
+            Some(script) => nested(script),
+            None => {
+                // It reads what it runs from a pipe or a file.
+                if args.iter().all(|a| a.starts_with(['-', '+'])) {
+                    seen.push(vec![UNKNOWN.to_string()]);
+                }
+                false
+            }
+        },
+        "exec" if args.first().is_some_and(|a| a == "-a") => {
+            argv_is(args.get(2..).unwrap_or_default(), depth + 1, seen)
+        }
         name if windows::family(name).is_some() => windows::is_dangerous(&argv.join(" ")),
         name if RUNNERS.contains(&name) => {
             let shells = args

@@ -90,26 +90,27 @@ impl Rule {
         Some(self.pattern.len())
     }
 
-    /// True when it would match, should the words that only the shell knows come out so.
+    /// True when it would match, should the words that only the shell knows come out so, or should what
+    /// stands before the subcommand be options of the program.
     fn may_match(&self, argv: &[String], program: impl Fn(&str, &str) -> bool) -> bool {
+        let (Some((word, args)), Some((first, rest))) =
+            (argv.split_first(), self.pattern.split_first())
+        else {
+            return false;
+        };
         // Another name for something, which the shell will take for it.
-        if argv.len() > 1 && argv.first().is_some_and(|name| name == "alias") {
+        if is_unknown(word) || word == "alias" && !args.is_empty() {
             return true;
         }
-        for (at, alternatives) in self.pattern.iter().enumerate() {
-            match argv.get(at) {
-                // From here on the words may stand anywhere.
-                Some(word) if is_unknown(word) => return true,
-                Some(word) => {
-                    let fits = |a: &String| if at == 0 { program(a, word) } else { a == word };
-                    if !alternatives.iter().any(fits) {
-                        return false;
-                    }
-                }
-                None => return false,
-            }
+        if !first.iter().any(|a| program(a, word)) {
+            return false;
         }
-        true
+        let is_option = |at: usize| args.get(at).is_some_and(|w| w.starts_with('-'));
+        // An option may have a value, which nobody here knows.
+        let is_passed = |at: usize| is_option(at) || at > 0 && is_option(at - 1);
+        let end = (0..args.len()).position(|at| !is_passed(at));
+        (0..=end.unwrap_or(args.len()))
+            .any(|at| may_begin(args.get(at..).unwrap_or_default(), rest))
     }
 
     /// Where it stands.
@@ -436,6 +437,18 @@ impl<'a> Judgement<'a> {
             None => "the command cannot be read well enough to hold the rules against it".into(),
         }
     }
+}
+
+/// True when words may begin so. From one on that only the shell knows, anything may stand anywhere.
+fn may_begin(words: &[String], pattern: &[Vec<String>]) -> bool {
+    for (at, alternatives) in pattern.iter().enumerate() {
+        match words.get(at) {
+            Some(word) if is_unknown(word) => return true,
+            Some(word) if alternatives.contains(word) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// A command, and what stands behind a program that runs other commands: it may begin anywhere.

@@ -60,6 +60,16 @@ fn the_strictest_rule_holds_whatever_the_order_and_wherever_it_stands() {
         ("echo x | xargs curl", Some(Forbidden)),
         ("timeout 5 sh -c 'curl x'", Some(Forbidden)),
         ("flock f curl x", Some(Forbidden)),
+        ("exec -a n curl x", Some(Forbidden)),
+        ("time -p curl x", Some(Forbidden)),
+        // Options of the program itself, and shells that read what they run.
+        ("git -C . push", Some(Prompt)),
+        ("git --no-pager -c a=b push", Some(Prompt)),
+        ("echo 'curl x' | sh", Some(Prompt)),
+        ("sh <<< 'curl x'", Some(Prompt)),
+        ("git -C . stash push", None),
+        ("git commit -m push", None),
+        ("sh x.sh", None),
         // What only the shell knows may come out as anything.
         ("X=curl; $X x", Some(Prompt)),
         ("\"$X\" x", Some(Prompt)),
