@@ -8,12 +8,11 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use support::proxy::{Heads, connect as proxy, request, seen};
+use support::proxy::{Heads, connect as proxy, join, request, seen, serve};
 
 const KEY: &str = "sk-far-secret";
 
@@ -70,28 +69,18 @@ fn reply() -> String {
 /// A server over TLS that gives this answer to every request. Gives its port, its requests, and how
 /// many connections there were.
 fn tls_server(config: Arc<ServerConfig>, answer: String) -> (u16, Heads, Arc<Mutex<usize>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
     let (heads, connections) = (Heads::default(), Arc::new(Mutex::new(0)));
     let (all, count) = (heads.clone(), connections.clone());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            *count.lock().expect("not poisoned") += 1;
-            let (config, answer, all) = (config.clone(), answer.clone(), all.clone());
-            thread::spawn(move || {
-                let connection = ServerConnection::new(config).expect("a connection");
-                let mut stream = StreamOwned::new(connection, stream);
-                while let Some(head) = request(&mut stream) {
-                    all.lock().expect("not poisoned").push(head);
-                    if stream
-                        .write_all(answer.as_bytes())
-                        .and_then(|()| stream.flush())
-                        .is_err()
-                    {
-                        return;
-                    }
-                }
-            });
+    let port = serve(move |stream| {
+        *count.lock().expect("not poisoned") += 1;
+        let connection = ServerConnection::new(config.clone()).expect("a connection");
+        let mut stream = StreamOwned::new(connection, stream);
+        while let Some(head) = request(&mut stream) {
+            all.lock().expect("not poisoned").push(head);
+            let sent = stream.write_all(answer.as_bytes());
+            if sent.and_then(|()| stream.flush()).is_err() {
+                return;
+            }
         }
     });
     (port, heads, connections)
@@ -99,34 +88,27 @@ fn tls_server(config: Arc<ServerConfig>, answer: String) -> (u16, Heads, Arc<Mut
 
 /// A SOCKS5 proxy without a password, in front of `port`. Gives the names that it was asked for.
 fn socks(port: u16) -> (u16, Heads) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let own = listener.local_addr().expect("an address").port();
     let heads = Heads::default();
     let all = heads.clone();
-    thread::spawn(move || {
-        for mut client in listener.incoming().flatten() {
-            let all = all.clone();
-            thread::spawn(move || -> Option<()> {
-                let mut hello = [0; 2];
-                client.read_exact(&mut hello).ok()?;
-                let mut methods = vec![0; usize::from(hello[1])];
-                client.read_exact(&mut methods).ok()?;
-                client.write_all(&[5, 0]).ok()?;
-                let mut ask = [0; 5];
-                client.read_exact(&mut ask).ok()?;
-                assert_eq!(ask[3], 3, "a name, so that nothing is looked up here");
-                let mut name = vec![0; usize::from(ask[4]) + 2];
-                client.read_exact(&mut name).ok()?;
-                let name = String::from_utf8_lossy(&name[..name.len() - 2]).into_owned();
-                all.lock().expect("not poisoned").push(name);
-                let mut server = TcpStream::connect(("127.0.0.1", port)).ok()?;
-                client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).ok()?;
-                let (mut from, mut to) = (client.try_clone().ok()?, server.try_clone().ok()?);
-                thread::spawn(move || std::io::copy(&mut from, &mut to));
-                let _ = std::io::copy(&mut server, &mut client);
-                Some(())
-            });
-        }
+    let way = move |mut client: TcpStream| -> Option<()> {
+        let mut hello = [0; 2];
+        client.read_exact(&mut hello).ok()?;
+        let mut methods = vec![0; usize::from(hello[1])];
+        client.read_exact(&mut methods).ok()?;
+        client.write_all(&[5, 0]).ok()?;
+        let mut ask = [0; 5];
+        client.read_exact(&mut ask).ok()?;
+        assert_eq!(ask[3], 3, "a name, so that nothing is looked up here");
+        let mut name = vec![0; usize::from(ask[4]) + 2];
+        client.read_exact(&mut name).ok()?;
+        let name = String::from_utf8_lossy(&name[..name.len() - 2]).into_owned();
+        all.lock().expect("not poisoned").push(name);
+        let server = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).ok()?;
+        join(client, server)
+    };
+    let own = serve(move |client| {
+        let _ = way(client);
     });
     (own, heads)
 }
@@ -259,12 +241,8 @@ fn wrong_certificates_are_told_apart() {
         assert_eq!(seen(&heads), [""; 0]);
     }
     // A server that speaks no TLS at all.
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
-        }
+    let port = serve(|mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
     });
     let done = run(&format!("https://localhost:{port}/v1"), "", &env, &TASK);
     assert!(
@@ -439,23 +417,19 @@ fn a_redirect_carries_no_key_to_another_host() {
 #[test]
 fn a_redirect_within_the_origin_is_followed_with_the_same_request() {
     // In the clear and on this machine: what is followed is the same.
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
     let heads = Heads::default();
     let all = heads.clone();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let Some(head) = request(&mut stream) else {
-                continue;
-            };
-            let answer = match head.split_whitespace().nth(1) {
-                Some("/v1/chat/completions") => "HTTP/1.1 307 X\r\nlocation: /v2/chat\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-                Some("/v2/chat") => reply(),
-                _ => "HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
-            };
-            all.lock().expect("not poisoned").push(head);
-            let _ = stream.write_all(answer.as_bytes());
-        }
+    let port = serve(move |mut stream| {
+        let Some(head) = request(&mut stream) else {
+            return;
+        };
+        let answer = match head.split_whitespace().nth(1) {
+            Some("/v1/chat/completions") => "HTTP/1.1 307 X\r\nlocation: /v2/chat\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+            Some("/v2/chat") => reply(),
+            _ => "HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+        };
+        all.lock().expect("not poisoned").push(head);
+        let _ = stream.write_all(answer.as_bytes());
     });
     let done = run(&format!("http://127.0.0.1:{port}/v1"), "", &[], &TASK);
     assert_eq!(

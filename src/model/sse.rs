@@ -109,13 +109,22 @@ impl Frames {
     ///
     /// # Errors
     /// [`TooLong`] when a frame passes [`MAX_FRAME`].
-    pub fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), TooLong> {
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), TooLong> {
         if self.shape == Shape::Unknown {
             self.sniff(bytes);
+            if self.shape == Shape::Lines {
+                let blanks = std::mem::take(&mut self.line);
+                self.lines(&blanks, out)?;
+            }
         }
-        if self.shape == Shape::Document {
-            return self.extend(bytes);
+        match self.shape {
+            // What they are the beginning of is told by what follows.
+            Shape::Unknown | Shape::Document => self.extend(bytes),
+            Shape::Lines => self.lines(bytes, out),
         }
+    }
+
+    fn lines(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), TooLong> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
                 bytes = &bytes[1..];
@@ -143,7 +152,8 @@ impl Frames {
     /// [`TooLong`] when the last frame passes [`MAX_FRAME`].
     pub fn end(&mut self, out: &mut Vec<Frame>) -> Result<(), TooLong> {
         if self.shape == Shape::Document {
-            let data = self.take_line().trim().to_owned();
+            let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+            let data = self.take_line().trim_matches(is_blank).to_owned();
             out.push(Frame { event: None, data });
             return Ok(());
         }
@@ -279,6 +289,9 @@ mod tests {
             read(Framing::Sse, text.as_bytes()),
             [frame(None, "{\n \"choices\": []\n}")]
         );
+        // However late the BOM comes.
+        let text = "  \u{feff}\n[[";
+        assert_eq!(read(Framing::Sse, text.as_bytes()), [frame(None, "[[")]);
     }
 
     #[test]

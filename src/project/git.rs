@@ -7,7 +7,7 @@ pub mod index;
 pub mod objects;
 mod process;
 
-pub use changes::HARMLESS;
+pub use changes::harmless;
 
 use super::read_text;
 use std::path::{Path, PathBuf};

@@ -149,7 +149,7 @@ impl Gate {
         let shut = sealed
             .paths
             .iter()
-            .chain(&sealed.absent)
+            .chain(&sealed.watched)
             .cloned()
             .chain(targets)
             .filter(|s| is_within(real, s))

@@ -256,7 +256,7 @@ fn seatbelt(plan: &Plan) -> Result<Vec<OsString>, String> {
         profile.push_str("(allow ipc-posix-shm*)\n");
     }
     rules("allow file-write*", &plan.writable, 'W', &mut profile);
-    for path in plan.sealed.iter().chain(&plan.absent) {
+    for path in plan.sealed.iter().chain(&plan.watched) {
         let _ = writeln!(
             profile,
             "(deny file-write* (regex #\"{}\"))",
@@ -269,7 +269,7 @@ fn seatbelt(plan: &Plan) -> Result<Vec<OsString>, String> {
     let above: BTreeSet<&Path> = plan
         .sealed
         .iter()
-        .chain(&plan.absent)
+        .chain(&plan.watched)
         .chain(&plan.hidden)
         .flat_map(|path| path.ancestors().skip(1).take_while(|a| is_writable(a)))
         .collect();

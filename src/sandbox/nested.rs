@@ -28,17 +28,20 @@ const POINTERS: [&str; 2] = ["commondir", "config.worktree"];
 pub(super) struct Nested {
     /// Read-only, whether or not they exist.
     pub sealed: Vec<PathBuf>,
-    /// Absent, and to stay so.
-    pub absent: Vec<PathBuf>,
+    /// Links, and what is missing and has to stay so.
+    pub watched: Vec<PathBuf>,
 }
 
 impl Nested {
     /// Looks for them, in nearer folders first.
     pub fn find(root: &Path) -> Self {
         let mut found = Self::default();
-        let mut count = 0;
-        for entry in entries(root) {
-            let store = if entry.is_dir() {
+        for entry in entries(root).into_iter().take(MOST) {
+            let store = if entry.is_symlink() {
+                let store = entry.canonicalize().ok();
+                found.watched.push(entry);
+                store
+            } else if entry.is_dir() {
                 Some(entry)
             } else {
                 // A submodule or work tree: the pointer, and the store behind it.
@@ -51,28 +54,47 @@ impl Nested {
             if let Some(store) = store {
                 found.add(&store);
             }
-            count += 1;
-            if count == MOST {
-                break;
-            }
         }
         found
     }
 
     fn add(&mut self, store: &Path) {
-        self.sealed.extend(SEALED.map(|name| store.join(name)));
-        for pointer in POINTERS.map(|name| store.join(name)) {
-            let list = if pointer.exists() {
-                &mut self.sealed
+        for name in SEALED {
+            self.seal(store.join(name));
+        }
+        self.add_pointers(store);
+        // Work trees of it, which may be anywhere, are led by a folder each.
+        let trees = fs::read_dir(store.join("worktrees")).into_iter().flatten();
+        for tree in trees.flatten().take(MOST) {
+            if tree.file_type().is_ok_and(|t| t.is_dir()) {
+                self.add_pointers(&tree.path());
+            }
+        }
+    }
+
+    fn add_pointers(&mut self, folder: &Path) {
+        for pointer in POINTERS.map(|name| folder.join(name)) {
+            if pointer.exists() {
+                self.seal(pointer);
             } else {
-                &mut self.absent
-            };
-            list.push(pointer);
+                self.watched.push(pointer);
+            }
+        }
+    }
+
+    /// A mount on a link would lie on what it leads to, and leave the link itself to be replaced.
+    fn seal(&mut self, path: PathBuf) {
+        if path.is_symlink() {
+            self.sealed.extend(path.canonicalize().ok());
+            self.watched.push(path);
+        } else {
+            self.sealed.push(path);
         }
     }
 }
 
-/// Every `.git` below the root but its own. Links are not followed.
+/// Every `.git` below the root but its own, and every repository that has no work tree. Links are not
+/// followed.
 fn entries(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = VecDeque::from([(root.to_owned(), 0)]);
@@ -84,12 +106,18 @@ fn entries(root: &Path) -> Vec<PathBuf> {
         }
         if depth > 0 {
             let git = folder.join(".git");
-            let is_repository = git.symlink_metadata().is_ok_and(|meta| {
-                meta.is_file() || meta.is_dir() && git.join("HEAD").symlink_metadata().is_ok()
-            });
+            let is_repository = git
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_file() || git.join("HEAD").symlink_metadata().is_ok());
             if is_repository {
                 found.push(git);
             }
+        }
+        if folder.join("HEAD").is_file()
+            && ["objects", "refs"].iter().all(|n| folder.join(n).is_dir())
+        {
+            found.push(folder);
+            continue;
         }
         if depth == DEPTH || todo.len() > MOST_FOLDERS {
             continue;
@@ -119,9 +147,14 @@ mod tests {
             fs::write(root.join(store).join("HEAD"), "ref: refs/heads/main\n").unwrap();
         }
         fs::create_dir_all(root.join("empty/.git")).unwrap();
+        fs::create_dir_all(root.join("bare/objects")).unwrap();
+        fs::create_dir_all(root.join("bare/refs")).unwrap();
+        fs::write(root.join("bare/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::create_dir(root.join("m")).unwrap();
         fs::write(root.join("m/.git"), "gitdir: ../.git/modules/m\n").unwrap();
         fs::write(root.join("a/b/.git/commondir"), ".\n").unwrap();
+        fs::create_dir_all(root.join("a/b/.git/worktrees/t")).unwrap();
+        fs::write(root.join("a/b/.git/worktrees/t/commondir"), "../..\n").unwrap();
         let found = Nested::find(&root);
         let mut sealed: Vec<_> = found
             .sealed
@@ -137,14 +170,47 @@ mod tests {
                 "a/b/.git/commondir",
                 "a/b/.git/config",
                 "a/b/.git/hooks",
+                "a/b/.git/worktrees/t/commondir",
+                "bare/config",
+                "bare/hooks",
                 "m/.git",
             ]
         );
-        assert_eq!(found.absent.len(), 3);
+        assert_eq!(found.watched.len(), 6);
         assert!(
             found
-                .absent
+                .watched
                 .contains(&root.join("a/b/.git/config.worktree"))
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_watched_and_what_they_lead_to_is_sealed() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for store in ["stores/a", "stores/b", "b/.git"] {
+            fs::create_dir_all(root.join(store).join("hooks")).unwrap();
+            fs::write(root.join(store).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+            fs::write(root.join(store).join("config"), "").unwrap();
+        }
+        fs::create_dir(root.join("a")).unwrap();
+        symlink("../stores/a", root.join("a/.git")).unwrap();
+        fs::remove_file(root.join("b/.git/config")).unwrap();
+        symlink("../../stores/b/config", root.join("b/.git/config")).unwrap();
+        let found = Nested::find(&root);
+        for sealed in [
+            "stores/a/config",
+            "stores/a/hooks",
+            "stores/b/config",
+            "b/.git/hooks",
+        ] {
+            assert!(found.sealed.contains(&root.join(sealed)), "{sealed}");
+        }
+        for watched in ["a/.git", "b/.git/config", "stores/a/commondir"] {
+            assert!(found.watched.contains(&root.join(watched)), "{watched}");
+        }
+        assert!(!found.sealed.contains(&root.join("b/.git/config")));
     }
 }

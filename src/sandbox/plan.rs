@@ -30,8 +30,9 @@ pub(super) struct Plan {
     pub writable: Vec<PathBuf>,
     /// Paths in them that stay read-only, existing or not.
     pub sealed: Vec<PathBuf>,
-    /// Paths in them that must not come to be, and that nothing can stand in for.
-    pub absent: Vec<PathBuf>,
+    /// Paths in them that no mount can keep as they are: links, and names that do not exist and that
+    /// nothing can stand in for. What becomes of them is undone.
+    pub watched: Vec<PathBuf>,
     /// Folders that nobody inside may look into.
     pub hidden: Vec<PathBuf>,
     /// Parts of them that may be read.
@@ -51,7 +52,7 @@ impl Plan {
             read_only: false,
             writable: vec![],
             sealed: vec![],
-            absent: vec![],
+            watched: vec![],
             hidden: vec![],
             shown: vec![],
             network: true,
@@ -110,7 +111,7 @@ impl Plan {
             read_only: scope.mode == Mode::ReadOnly,
             writable,
             sealed: sealed.paths,
-            absent: sealed.absent,
+            watched: sealed.watched,
             hidden: scope
                 .hidden
                 .iter()

@@ -33,8 +33,9 @@ pub(super) struct Sealed {
     pub paths: Vec<PathBuf>,
     /// Those names that are symbolic links. A fence would cover the target and not the link.
     pub links: Vec<PathBuf>,
-    /// Names that do not exist and must not come to be, where an empty stand-in would do harm.
-    pub absent: Vec<PathBuf>,
+    /// Names that a mount cannot keep as they are: links in nested repositories, and what does not exist
+    /// where an empty stand-in would do harm.
+    pub watched: Vec<PathBuf>,
 }
 
 impl Scope {
@@ -119,8 +120,9 @@ impl Scope {
         if self.mode != Mode::ReadOnly && *lift != Lift::Git {
             let nested = self.nested();
             sealed.paths.extend(nested.sealed.iter().cloned());
-            let gone = nested.absent.iter().filter(|p| !p.exists());
-            sealed.absent.extend(gone.cloned());
+            let watched = nested.watched.iter();
+            let watched = watched.filter(|p| p.is_symlink() || !p.exists());
+            sealed.watched.extend(watched.cloned());
         }
         // Other people can plant names in a shared temporary folder, and tools may make their
         // own: there only what exists is protected.
@@ -147,7 +149,7 @@ impl Scope {
             for root in &self.roots {
                 let found = Nested::find(root);
                 all.sealed.extend(found.sealed);
-                all.absent.extend(found.absent);
+                all.watched.extend(found.watched);
             }
             all
         })

@@ -198,6 +198,19 @@ fn a_killed_agent_or_helper_takes_its_commands_along() {
     assert_eq!(running.try_wait().unwrap(), Some(End::Signaled(9)));
 }
 
+/// Without namespaces a command knows its helper's number, and the helper is what puts things back.
+#[test]
+fn a_command_cannot_stop_its_helper() {
+    let world = World::new();
+    let Some(sandbox) = world.sandbox(Form::Partial) else {
+        return;
+    };
+    let script = "echo evil > .git/config; kill -STOP $PPID; kill -STOP -$PPID; kill -KILL $PPID; kill -KILL -$PPID; exit 3";
+    let (end, output) = fenced(&sandbox, &world.run(script));
+    assert_eq!(end, End::Exited(3), "{output}");
+    assert!(!world.read("ws/.git/config").contains("evil"), "{output}");
+}
+
 #[test]
 fn a_crowd_of_processes_is_stopped() {
     let world = World::new();

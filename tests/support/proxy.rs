@@ -1,7 +1,7 @@
 //! A proxy on this machine that makes a scripted server one that is far.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -37,6 +37,31 @@ pub fn request(stream: &mut impl Read) -> Option<String> {
     }
 }
 
+/// A server on this machine, each connection of which has a thread. Gives its port.
+pub fn serve(each: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let each = Arc::new(each);
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let each = each.clone();
+            thread::spawn(move || each(client));
+        }
+    });
+    port
+}
+
+/// Passes on what either of the two says, until one has ended.
+pub fn join(mut client: TcpStream, mut server: TcpStream) -> Option<()> {
+    let (mut from, mut to) = (client.try_clone().ok()?, server.try_clone().ok()?);
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Both);
+    });
+    let _ = std::io::copy(&mut server, &mut client);
+    client.shutdown(Shutdown::Both).ok()
+}
+
 /// A proxy that connects every name to `port` of this machine. With `password`, who does not give it
 /// is sent away.
 pub fn connect(port: u16, password: Option<&'static str>) -> (u16, Heads) {
@@ -48,40 +73,26 @@ pub fn connect_by(
     port_of: impl Fn(&str) -> Option<u16> + Send + Sync + 'static,
     password: Option<&'static str>,
 ) -> (u16, Heads) {
-    let port_of = Arc::new(port_of);
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let own = listener.local_addr().expect("an address").port();
     let heads = Heads::default();
     let all = heads.clone();
-    thread::spawn(move || {
-        for mut client in listener.incoming().flatten() {
-            let (all, port_of) = (all.clone(), port_of.clone());
-            thread::spawn(move || -> Option<()> {
-                let head = request(&mut client)?;
-                all.lock().expect("not poisoned").push(head.clone());
-                let lower = head.to_lowercase();
-                let allowed = password.is_none_or(|p| {
-                    lower.contains(&format!("proxy-authorization: basic {p}").to_lowercase())
-                });
-                if !allowed {
-                    let no =
-                        "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
-                    return client.write_all(no.as_bytes()).ok();
-                }
-                let name = head.split([' ', ':']).nth(1)?;
-                let port = port_of(name)?;
-                let mut server = TcpStream::connect(("127.0.0.1", port)).ok()?;
-                client.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").ok()?;
-                let (mut from, mut to) = (client.try_clone().ok()?, server.try_clone().ok()?);
-                thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut to);
-                    let _ = to.shutdown(std::net::Shutdown::Both);
-                });
-                let _ = std::io::copy(&mut server, &mut client);
-                let _ = client.shutdown(std::net::Shutdown::Both);
-                Some(())
-            });
+    let way = move |mut client: TcpStream| -> Option<()> {
+        let head = request(&mut client)?;
+        all.lock().expect("not poisoned").push(head.clone());
+        let lower = head.to_lowercase();
+        let allowed = password.is_none_or(|p| {
+            lower.contains(&format!("proxy-authorization: basic {p}").to_lowercase())
+        });
+        if !allowed {
+            let no = "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
+            return client.write_all(no.as_bytes()).ok();
         }
+        let name = head.split([' ', ':']).nth(1)?;
+        let server = TcpStream::connect(("127.0.0.1", port_of(name)?)).ok()?;
+        client.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").ok()?;
+        join(client, server)
+    };
+    let own = serve(move |client| {
+        let _ = way(client);
     });
     (own, heads)
 }

@@ -8,7 +8,7 @@ mod reader;
 
 use super::shell::base_name;
 use super::windows;
-use reader::Reader;
+use reader::{Reader, UNKNOWN};
 
 /// How deep scripts within scripts are followed. What is nested deeper counts as dangerous.
 const MAX_DEPTH: usize = 8;
@@ -20,6 +20,35 @@ const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
 /// Programs that run the command which their arguments are, and take no other arguments than
 /// options without a value.
 const PREFIXES: [&str; 5] = ["command", "builtin", "exec", "nohup", "time"];
+/// Programs that run a command which stands somewhere behind them.
+pub(super) const RUNNERS: [&str; 24] = [
+    "xargs",
+    "timeout",
+    "nice",
+    "ionice",
+    "setsid",
+    "stdbuf",
+    "find",
+    "fd",
+    "watch",
+    "parallel",
+    "strace",
+    "busybox",
+    "chroot",
+    "chrt",
+    "entr",
+    "flock",
+    "nsenter",
+    "prlimit",
+    "script",
+    "setarch",
+    "su",
+    "systemd-run",
+    "taskset",
+    "unshare",
+];
+/// How many words behind such a program are looked at for a shell.
+const MOST_WORDS: usize = 64;
 /// Options of `sudo` that take the next word as their value.
 const SUDO_VALUES: &str = "CDghpRrTtUu";
 /// The same in their long form, where the value is a word of its own.
@@ -50,10 +79,17 @@ pub fn everything(script: &str) -> Option<Vec<Vec<String>>> {
     (script.len() <= MAX_BYTES && !script_is(script, 0, &mut seen)).then_some(seen)
 }
 
+/// True for a word of [`everything`] of which only the shell knows what it will be: it has a variable,
+/// a substitution, a pattern or alternatives in it. It may become several words, too.
+pub(super) fn is_unknown(word: &str) -> bool {
+    !matches!(word, "[" | "[[" | "{}") && word.contains([UNKNOWN, '*', '?', '[', '{'])
+}
+
 /// `rm` with a force flag.
 fn removes_by_force(argv: &[String]) -> bool {
     argv.split_first().is_some_and(|(program, args)| {
-        base_name(program) == "rm" && args.iter().take_while(|a| *a != "--").any(|a| is_force(a))
+        base_name(program).replace(UNKNOWN, "") == "rm"
+            && args.iter().take_while(|a| *a != "--").any(|a| is_force(a))
     })
 }
 
@@ -72,7 +108,10 @@ fn argv_is(argv: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
-    let start = argv.iter().position(|w| !is_assignment(w));
+    // An option in front is one of `time`.
+    let start = argv
+        .iter()
+        .position(|w| !is_assignment(w) && !w.starts_with('-'));
     let Some(argv) = start.map(|i| &argv[i..]) else {
         return false;
     };
@@ -96,8 +135,38 @@ fn argv_is(argv: &[String], depth: usize, seen: &mut Vec<Vec<String>>) -> bool {
                 _ => nested(&words.join(" ")),
             }
         }
-        name if SHELLS.contains(&name) => shell_script(args).is_some_and(nested),
+        name if SHELLS.contains(&name) => match shell_script(args) {
+            Some(script) => nested(script),
+            None => {
+                // It reads what it runs from a pipe or a file.
+                if args.iter().all(|a| a.starts_with(['-', '+'])) {
+                    seen.push(vec![UNKNOWN.to_string()]);
+                }
+                false
+            }
+        },
+        "exec" if args.first().is_some_and(|a| a == "-a") => {
+            argv_is(args.get(2..).unwrap_or_default(), depth + 1, seen)
+        }
         name if windows::family(name).is_some() => windows::is_dangerous(&argv.join(" ")),
+        name if RUNNERS.contains(&name) => {
+            let shells = args
+                .iter()
+                .take(MOST_WORDS)
+                .enumerate()
+                .filter(|(_, word)| {
+                    // These take a script themselves: `su -c`, `script -c`.
+                    SHELLS.contains(&base_name(word)) || *word == "-c"
+                });
+            let found: Vec<usize> = shells.map(|(at, _)| at).collect();
+            found.into_iter().any(|at| {
+                let rest = &args[at..];
+                match rest {
+                    [c, script, ..] if c == "-c" => script_is(script, depth + 1, seen),
+                    _ => argv_is(rest, depth + 1, seen),
+                }
+            })
+        }
         name if PREFIXES.contains(&name) => {
             let rest = args.iter().position(|a| !a.starts_with('-'));
             rest.is_some_and(|i| argv_is(&args[i..], depth + 1, seen))
@@ -260,6 +329,8 @@ mod tests {
             "> out rm -f a",
             "2>/dev/null rm -f a",
             "rm 2>x -f a",
+            "rm$(true) -f a",
+            "r``m -f a",
             "rm -f a &> x",
             "cat <<EOF\n$(rm -f a)\nEOF",
             "cat <<EOF\nhello\nEOF\nrm -f a",
@@ -268,6 +339,9 @@ mod tests {
             "cat <<-EOF\n\tx\n\tEOF\nrm -f a",
             "echo a # b\nrm -f a",
             "echo 'a\nb'; rm -f a",
+            "timeout 5 bash -c 'rm -f a'",
+            "find . -exec sh -c 'rm -f a' \\;",
+            "su -c 'rm -f a' root",
             "pwsh -Command 'Remove-Item -Force a'",
             "ls && cmd.exe /c del /f a",
         ] {

@@ -4,10 +4,19 @@
 use super::shell::{base_name, commands, is_shell};
 use std::ops::Range;
 
-/// Subcommands that show what is in files.
-const SHOWING: [&str; 3] = ["diff", "log", "show"];
-/// What keeps them from starting anything.
-const OPTIONS: [&str; 2] = ["--no-ext-diff", "--no-textconv"];
+/// Subcommands that show what is in files, and what keeps them from starting anything. The last one
+/// keeps git out of submodules, which have settings of their own.
+const SHOWING: [(&str, &[&str]); 4] = [
+    ("diff", &OPTIONS),
+    ("log", &OPTIONS),
+    ("show", &OPTIONS),
+    ("status", &[OPTIONS[2]]),
+];
+const OPTIONS: [&str; 3] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=dirty",
+];
 /// How deep `bash -c '…'` is followed.
 const MAX_DEPTH: usize = 8;
 
@@ -19,7 +28,8 @@ pub(super) fn may_start(script: &str) -> bool {
             return false;
         };
         let has = |option: &&str| args.iter().any(|a| a == option);
-        base_name(program) == "git" && SHOWING.iter().any(has) && !OPTIONS.iter().all(has)
+        let lacks = |(name, options): &(&str, &[&str])| has(name) && !options.iter().all(has);
+        base_name(program) == "git" && SHOWING.iter().any(lacks)
     };
     commands(script).is_none_or(|all| all.iter().any(may))
 }
@@ -41,10 +51,11 @@ fn added(script: &str, depth: usize) -> String {
         };
         let program = word(0).unwrap_or_default();
         let at = usize::from(word(1) == Some("--no-pager")) + 1;
-        if base_name(program) == "git" && word(at).is_some_and(|w| SHOWING.contains(&w)) {
+        let shows = SHOWING.iter().find(|(name, _)| word(at) == Some(name));
+        if let (Some((_, options)), "git") = (shows, base_name(program)) {
             let end = words.get(at).map_or(0, |w| w.end);
             out.push_str(script.get(copied..end).unwrap_or_default());
-            for option in OPTIONS {
+            for option in *options {
                 out.push(' ');
                 out.push_str(option);
             }
@@ -109,13 +120,14 @@ mod tests {
 
     #[test]
     fn each_showing_command_gets_the_options() {
-        const O: &str = "--no-ext-diff --no-textconv";
+        const O: &str = "--no-ext-diff --no-textconv --ignore-submodules=dirty";
+        const S: &str = "--ignore-submodules=dirty";
         for (script, want) in [
             ("git diff", format!("git diff {O}")),
             ("git log -p | cat", format!("git log {O} -p | cat")),
             (
                 "cat 'git diff' && git --no-pager show HEAD; git status",
-                format!("cat 'git diff' && git --no-pager show {O} HEAD; git status"),
+                format!("cat 'git diff' && git --no-pager show {O} HEAD; git status {S}"),
             ),
             (
                 "bash -lc 'ls; git diff' || git diff",
@@ -138,7 +150,8 @@ mod tests {
             assert_eq!(without(script), script);
             assert!(may_start(script), "{script}");
         }
-        assert!(!may_start("git status && ls"));
+        assert!(may_start("git status && ls"));
+        assert!(!may_start("git branch && ls"));
         assert!(may_start("git diff > x"));
     }
 }

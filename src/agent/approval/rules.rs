@@ -12,7 +12,7 @@ mod tests;
 
 pub use broad::is_too_broad;
 
-use super::dangerous::everything;
+use super::dangerous::{RUNNERS, everything, is_unknown};
 use super::shell::{base_name, commands};
 use crate::config::Config;
 use crate::store::belongings::rule_files;
@@ -24,12 +24,6 @@ use std::path::{Path, PathBuf};
 
 /// The most rules in all.
 const MOST_RULES: usize = 5_000;
-/// Programs that run a command which stands somewhere behind them.
-const RUNNERS: [&str; 13] = [
-    "xargs", "timeout", "nice", "ionice", "setsid", "stdbuf", "find", "fd", "watch", "parallel",
-    "strace", "busybox", "chroot",
-];
-
 /// What a rule says of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decision {
@@ -94,6 +88,29 @@ impl Rule {
             .try_for_each(|p| fits(p).ok_or(()))
             .ok()?;
         Some(self.pattern.len())
+    }
+
+    /// True when it would match, should the words that only the shell knows come out so, or should what
+    /// stands before the subcommand be options of the program.
+    fn may_match(&self, argv: &[String], program: impl Fn(&str, &str) -> bool) -> bool {
+        let (Some((word, args)), Some((first, rest))) =
+            (argv.split_first(), self.pattern.split_first())
+        else {
+            return false;
+        };
+        // Another name for something, which the shell will take for it.
+        if is_unknown(word) || word == "alias" && !args.is_empty() {
+            return true;
+        }
+        if !first.iter().any(|a| program(a, word)) {
+            return false;
+        }
+        let is_option = |at: usize| args.get(at).is_some_and(|w| w.starts_with('-'));
+        // An option may have a value, which nobody here knows.
+        let is_passed = |at: usize| is_option(at) || at > 0 && is_option(at - 1);
+        let end = (0..args.len()).position(|at| !is_passed(at));
+        (0..=end.unwrap_or(args.len()))
+            .any(|at| may_begin(args.get(at..).unwrap_or_default(), rest))
     }
 
     /// Where it stands.
@@ -298,6 +315,11 @@ impl Rules {
                             judgement.add(rule, rest, rule.matches(rest, named));
                         }
                     }
+                    // Nobody can say that it is none of those, so it asks.
+                    let may = |r: &Rule| r.may_match(argv, named);
+                    if self.rules.iter().any(|r| strict(&r) && may(r)) {
+                        judgement.decision = judgement.decision.max(Some(Decision::Prompt));
+                    }
                 }
             }
             // Nobody can say what it runs, so it is as strict as what would only ask.
@@ -415,6 +437,18 @@ impl<'a> Judgement<'a> {
             None => "the command cannot be read well enough to hold the rules against it".into(),
         }
     }
+}
+
+/// True when words may begin so. From one on that only the shell knows, anything may stand anywhere.
+fn may_begin(words: &[String], pattern: &[Vec<String>]) -> bool {
+    for (at, alternatives) in pattern.iter().enumerate() {
+        match words.get(at) {
+            Some(word) if is_unknown(word) => return true,
+            Some(word) if alternatives.contains(word) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// A command, and what stands behind a program that runs other commands: it may begin anywhere.

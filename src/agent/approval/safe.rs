@@ -5,9 +5,9 @@
 use super::shell::{base_name, commands};
 
 /// Programs that only read, whatever their arguments.
-const ALWAYS: [&str; 24] = [
+const ALWAYS: [&str; 23] = [
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd",
-    "rev", "seq", "stat", "tail", "tr", "true", "uname", "uniq", "wc", "which", "whoami",
+    "rev", "seq", "stat", "tail", "tr", "true", "uname", "wc", "which", "whoami",
 ];
 /// The same, where only some systems have the program.
 const ALWAYS_LINUX: [&str; 2] = ["numfmt", "tac"];
@@ -39,8 +39,16 @@ const BRANCH_LISTING: [&str; 10] = [
     "-vv",
     "--verbose",
 ];
-/// Options of `git log` and its kind that write a file or run a program.
-const GIT_OPTIONS: [&str; 4] = ["--output", "--ext-diff", "--textconv", "--exec"];
+/// Options of `git log` and its kind that write a file or run a program, or git in a submodule, whose
+/// settings nobody has looked at.
+const GIT_OPTIONS: [&str; 6] = [
+    "--output",
+    "--ext-diff",
+    "--textconv",
+    "--exec",
+    "--submodule",
+    "--ignore-submodules",
+];
 
 /// True when every command of the script is known to change nothing.
 pub fn is_known_safe(script: &str) -> bool {
@@ -71,6 +79,7 @@ fn is_safe_argv(argv: &[String]) -> bool {
             ["--pre", "--hostname-bin", "--search-zip"].contains(&name) || has_short(a, 'z')
         }),
         "sed" => is_sed_print(&args),
+        "uniq" => has_one_operand(&args),
         "git" => is_safe_git(&args),
         _ => false,
     }
@@ -89,6 +98,12 @@ fn is_sed_print(args: &[&str]) -> bool {
     };
     let (first, last) = range.split_once(',').unwrap_or((range, range));
     is_number(first) && is_number(last) && file.is_none_or(|f| !f.starts_with('-'))
+}
+
+/// `uniq` writes to its second file. A number behind an option counts as one.
+fn has_one_operand(args: &[&str]) -> bool {
+    let is_operand = |a: &&&str| **a == "-" || !a.starts_with('-');
+    !args.contains(&"--") && args.iter().filter(is_operand).count() <= 1
 }
 
 /// A reading subcommand. Of the options before it only `--no-pager` is taken: others may name
@@ -151,6 +166,8 @@ mod tests {
             "true",
             "uname -a",
             "uniq a",
+            "uniq -c",
+            "uniq --count -",
             "wc -l",
             "which ls",
             "whoami",
@@ -236,6 +253,11 @@ mod tests {
             "sed -n p",
             "sed -n 1p -i",
             "sed -n -i 1p",
+            "uniq a b",
+            "uniq -c a b",
+            "uniq - b",
+            "uniq -- a -b",
+            "find . -name x\u{e0}-delete",
             "git push",
             "git --no-pager push",
             "git commit -m x",
@@ -251,6 +273,8 @@ mod tests {
             "git --super-prefix=x log",
             "git --work-tree=x status",
             "git",
+            "git diff --submodule=diff",
+            "git status --ignore-submodules=none",
             "git diff --output=f",
             "git diff --output f",
             "git diff --outp=f",

@@ -189,11 +189,20 @@ impl Parser {
 }
 
 /// Characters that stand for themselves outside quotes in all three shells.
+///
+/// Not those with a byte that is a space or a line end in an older encoding: a shell that goes by
+/// single bytes, as the one of macOS does, ends the word there.
 fn is_plain(c: char) -> bool {
     match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' => true,
         '_' | '-' | '.' | '/' | ',' | ':' | '@' | '%' | '+' | '=' | '#' => true,
-        _ => !c.is_ascii() && c.is_alphanumeric(),
+        _ => {
+            let mut bytes = [0; 4];
+            let ends_words = |b: u8| matches!(b, 0x85 | 0xa0);
+            !c.is_ascii()
+                && c.is_alphanumeric()
+                && !c.encode_utf8(&mut bytes).bytes().any(ends_words)
+        }
     }
 }
 
@@ -239,6 +248,7 @@ mod tests {
                 plain(&[&["git", "log", "--format=%H", "a#b"]]),
             ),
             ("cat ä.txt", plain(&[&["cat", "ä.txt"]])),
+            ("cat 'à.txt'", plain(&[&["cat", "à.txt"]])),
         ] {
             assert_eq!(parse(script), want, "{script}");
         }
@@ -301,6 +311,8 @@ mod tests {
             "echo '\u{1b}[2J'",
             "echo a\u{a0}b",
             "echo a\u{202e}b",
+            "echo \u{e0}",
+            "echo \u{c5}x",
         ] {
             assert_eq!(parse(script), Script::Opaque, "{script:?}");
         }

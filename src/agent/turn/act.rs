@@ -282,7 +282,11 @@ impl Session {
             }
             Some(outcome) => outcome,
             None => {
-                let quieted = self.judge.quieted(action);
+                let cancel = &self.cancel;
+                let cwd = self.workbench.cwd();
+                let quieted = self.judge.quieted(action, cwd, |folders| {
+                    crate::project::git::harmless(folders, cancel)
+                });
                 self.run_tool(&quieted, id, &lift, room, front)
             }
         };

@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthChar;
+
+/// The most signs on one character. No writing has as many; a heap of them covers the lines around it.
+const MOST_MARKS: usize = 8;
 
 /// Makes control characters, escape sequences and direction marks visible. Line ends and tabs
 /// stay; a carriage return before a line end goes.
@@ -16,9 +20,17 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
 }
 
 fn shown(text: &str, hidden: fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(hidden) {
+    let odd = || {
+        let mut marks = 0;
+        move |c| {
+            marks = if is_mark(c) { marks + 1 } else { 0 };
+            marks > MOST_MARKS || hidden(c)
+        }
+    };
+    if !text.chars().any(odd()) {
         return Cow::Borrowed(text);
     }
+    let mut is_odd = odd();
     let mut out = String::with_capacity(text.len() + 16);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -30,7 +42,7 @@ fn shown(text: &str, hidden: fn(char) -> bool) -> Cow<'_, str> {
                 out.push((c as u8 ^ 0x40) as char);
             }
             '\x7f' => out.push_str("^?"),
-            c if hidden(c) => {
+            c if is_odd(c) => {
                 let _ = write!(out, "<U+{:04X}>", c as u32);
             }
             c => out.push(c),
@@ -55,8 +67,9 @@ fn is_hidden(c: char) -> bool {
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
         | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}' => true,
+        | '\u{fff0}'..='\u{fffb}' => true,
+        // Tags and selectors, and what is kept for more of them.
+        '\u{e0000}'..='\u{e0fff}' => true,
         // What takes no room, or the room of nothing.
         '\u{ad}'
         | '\u{34f}'
@@ -65,9 +78,16 @@ fn is_hidden(c: char) -> bool {
         | '\u{180b}'..='\u{180f}'
         | '\u{3164}'
         | '\u{ffa0}'
+        | '\u{13430}'..='\u{1343f}'
+        | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' => true,
         _ => false,
     }
+}
+
+/// Signs that are drawn onto the character before them.
+fn is_mark(c: char) -> bool {
+    !c.is_ascii() && c.width() == Some(0)
 }
 
 /// Characters that are seen as nothing or as a space, and are no space to a shell: soft hyphens,
@@ -123,6 +143,8 @@ mod tests {
             ("rm\u{200b}x\u{feff}", "rm<U+200B>x<U+FEFF>"),
             ("a\u{e0041}\u{e0120}b", "a<U+E0041><U+E0120>b"),
             ("a\u{ad}\u{3164}b", "a<U+00AD><U+3164>b"),
+            ("a\u{fff0}\u{e0fff}b", "a<U+FFF0><U+E0FFF>b"),
+            ("a\u{1bca0}b", "a<U+1BCA0>b"),
         ] {
             let clean = sanitize(attack);
             assert_eq!(clean, shown);
@@ -134,6 +156,18 @@ mod tests {
             let text = char::from_u32(code).expect("a character").to_string();
             let clean = sanitize(&text).into_owned();
             assert!(clean.len() > 1 && clean.is_ascii(), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn a_heap_of_signs_covers_no_other_line() {
+        let heap = format!("a{}b\u{301}", "\u{310}".repeat(10));
+        let shown = format!("a{}<U+0310><U+0310>b\u{301}", "\u{310}".repeat(8));
+        assert_eq!(sanitize(&heap), shown);
+        assert_eq!(sanitize(&shown), shown);
+        // Tibetan and Hindi as they are written.
+        for text in ["བསྒྲུབས", "क्ष्म्यि"] {
+            assert!(matches!(sanitize(text), Cow::Borrowed(t) if t == text));
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::cancel::Cancel;
 use crate::project::read_text;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::process::Call;
 pub use super::process::GitError;
@@ -19,7 +19,7 @@ const MOST_NEW: u64 = 1 << 20;
 const LOOKED_AT: usize = 8_000;
 
 /// Settings that start something, and values that do not. An empty program is none.
-pub const HARMLESS: [(&str, &str); 8] = [
+const HARMLESS: [(&str, &str); 16] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -28,7 +28,65 @@ pub const HARMLESS: [(&str, &str); 8] = [
     ("core.sshCommand", "false"),
     ("core.askPass", "false"),
     ("protocol.allow", "never"),
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.ssh.defaultKeyCommand", "false"),
 ];
+
+/// What switches off the filters that the settings of a repository name, given the keys that
+/// `git config --null --name-only --list` prints.
+fn filters_off(keys: &str) -> Vec<(String, String)> {
+    let mut names: Vec<&str> = keys
+        .split('\0')
+        .filter_map(|key| key.strip_prefix("filter.")?.rsplit_once('.'))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let off = [
+        ("clean", ""),
+        ("smudge", ""),
+        ("process", ""),
+        ("required", "false"),
+    ];
+    let each =
+        |name: &str| off.map(|(part, value)| (format!("filter.{name}.{part}"), value.into()));
+    names.into_iter().flat_map(each).collect()
+}
+
+/// Settings under which a git that only reads starts nothing in any of these folders, whatever the
+/// repositories there say. Where git cannot be asked, nothing is known of filters.
+pub fn harmless(folders: &[PathBuf], cancel: &Cancel) -> Vec<(String, String)> {
+    let mut settings = own_settings();
+    for folder in folders {
+        let call = Call {
+            folder,
+            args: ["config", "--null", "--name-only", "--list"]
+                .map(OsString::from)
+                .into(),
+            settings: &own_settings(),
+            input: Vec::new(),
+            most: MOST,
+        };
+        let keys = call.output(cancel).unwrap_or_default();
+        settings.extend(filters_off(&String::from_utf8_lossy(&keys)));
+    }
+    settings.sort();
+    settings.dedup();
+    settings
+}
+
+/// The same as texts.
+pub(super) fn own_settings() -> Vec<(String, String)> {
+    HARMLESS
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
 
 /// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,33 +119,14 @@ impl<'a> Git<'a> {
     /// # Errors
     /// When git cannot be run there.
     pub fn at(root: &'a Path, cancel: &'a Cancel) -> Result<Self, GitError> {
-        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let mut git = Git {
             root,
             cancel,
-            settings: HARMLESS.iter().map(own).collect(),
+            settings: own_settings(),
         };
         // Filters have names of the repository's choice. Looking at settings starts nothing.
-        let names = git.run(&["config", "--null", "--name-only", "--list"])?;
-        let mut filters: Vec<&str> = names
-            .split('\0')
-            .filter_map(|key| key.strip_prefix("filter.")?.rsplit_once('.'))
-            .map(|(name, _)| name)
-            .collect();
-        filters.sort_unstable();
-        filters.dedup();
-        for name in filters {
-            let off = [
-                ("clean", ""),
-                ("smudge", ""),
-                ("process", ""),
-                ("required", "false"),
-            ];
-            for (part, value) in off {
-                let key = format!("filter.{name}.{part}");
-                git.settings.push((key, value.to_owned()));
-            }
-        }
+        let keys = git.run(&["config", "--null", "--name-only", "--list"])?;
+        git.settings.extend(filters_off(&keys));
         Ok(git)
     }
 

@@ -1,7 +1,7 @@
 //! What git's object store holds. Only `cat-file` and `ls-tree` are run, which read objects and
 //! start nothing: no hook, filter, pager or transport.
 
-use super::changes::HARMLESS;
+use super::changes::own_settings;
 use super::process::Call;
 use crate::cancel::Cancel;
 use std::collections::HashMap;
@@ -90,11 +90,10 @@ pub fn tree(dir: &Path, commit: &str, cancel: &Cancel) -> Option<HashMap<String,
 fn run(dir: &Path, args: &[&str], lines: &[&str], cancel: &Cancel) -> Option<Vec<u8>> {
     let mut all = vec![OsString::from("--git-dir"), dir.into()];
     all.extend(args.iter().map(OsString::from));
-    let harmless = HARMLESS.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let call = Call {
         folder: dir,
         args: all,
-        settings: &harmless,
+        settings: &own_settings(),
         input: lines
             .iter()
             .flat_map(|l| [l.as_bytes(), b"\n"])

@@ -70,7 +70,8 @@ pub fn isolate() -> io::Result<()> {
 fn layers(plan: &Plan) -> BTreeMap<PathBuf, bool> {
     let mut layers = BTreeMap::new();
     let guarded = plan.sealed.iter().filter(|s| s.symlink_metadata().is_ok());
-    let deep = plan.writable.iter().chain(&plan.sealed).chain(&plan.hidden);
+    let deep = [&plan.writable, &plan.sealed, &plan.watched, &plan.hidden];
+    let deep = deep.into_iter().flatten();
     for path in deep {
         let between = path.ancestors().skip(1).take_while(|above| {
             let is_in = |w: &PathBuf| above.starts_with(w) && above != w;

@@ -3,11 +3,14 @@
 //!
 //! While the command runs the damage exists, so this only ever counts as partial.
 
+mod pinned;
+
 use super::supervisor::failed;
+use crate::sandbox::PROTECTED;
+use pinned::{Pinned, move_aside, on_straight_way, result, unused};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +30,10 @@ const OF_GIT: [&str; 7] = [
     "info",
     "modules",
 ];
+/// The same in the folder that it has for each work tree elsewhere.
+const OF_WORK_TREE: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
+/// The most of those.
+const MOST_TREES: usize = 64;
 
 /// One guarded file.
 #[derive(PartialEq, Eq)]
@@ -38,59 +45,46 @@ enum Content {
 /// The state of the protected names before a command.
 pub struct Snapshot {
     absent: Vec<PathBuf>,
-    /// Open, so that a folder that was moved away is found again.
-    present: Vec<(PathBuf, File)>,
-    /// The files and folders under `present` of which every file is guarded.
+    pinned: Pinned,
+    /// The files and folders of which every file is guarded.
     watched: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Content>,
 }
 
 impl Snapshot {
-    /// Copies what has to be put back.
-    pub fn take(sealed: &[PathBuf]) -> Result<Self, String> {
-        let (mut present, mut absent) = (Vec::new(), Vec::new());
-        let mut watched = Vec::new();
-        for path in sealed {
-            match File::open(path) {
-                Ok(file) => present.push((path.clone(), file)),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => absent.push(path.clone()),
-                Err(e) => return Err(failed(&format!("copy {}", path.display()), &e)),
-            }
-            if path.join("HEAD").is_file() {
-                watched.extend(OF_GIT.iter().map(|name| path.join(name)));
-            } else {
-                watched.push(path.clone());
-            }
-        }
+    /// Copies what has to be put back. `writable` are the folders in which the command may move things.
+    pub fn take(sealed: &[PathBuf], writable: &[PathBuf]) -> Result<Self, String> {
+        let (present, absent): (Vec<_>, Vec<_>) = sealed
+            .iter()
+            .cloned()
+            .partition(|path| path.symlink_metadata().is_ok());
+        let pinned = Pinned::open(sealed, writable)
+            .map_err(|e| failed("open the folders of the protected names", &e))?;
+        let watched: Vec<_> = present.iter().flat_map(|path| watched(path)).collect();
         let files = copy(&watched).map_err(|e| failed("copy the protected folders", &e))?;
         Ok(Self {
             absent,
-            present,
+            pinned,
             watched,
             files,
         })
     }
 
-    /// Undoes every change. Gives a line for each, for the person.
+    /// Undoes every change. Gives a line for each, for the person. Nothing that the command started
+    /// may run any more.
     pub fn put_back(self) -> Vec<String> {
-        let mut done = Vec::new();
+        let mut done = self.pinned.put_back();
         for path in &self.absent {
             if path.symlink_metadata().is_ok() {
-                done.push(result(
-                    path,
-                    "was made and is moved aside",
-                    move_aside(path),
-                ));
-            }
-        }
-        for (path, open) in &self.present {
-            if !is_same(path, open) {
-                let moved = bring_home(path, open);
-                done.push(result(path, "was replaced and is put back", moved));
+                let moved = on_straight_way(path).and_then(|()| move_aside(path));
+                done.push(result(path, "was made and is moved aside", moved));
             }
         }
         for top in &self.watched {
-            match list(top) {
+            if top.symlink_metadata().is_err() {
+                continue;
+            }
+            match on_straight_way(top).and_then(|()| list(top, true)) {
                 Ok(now) => {
                     for path in now.iter().filter(|p| !self.files.contains_key(*p)) {
                         let removed = fs::remove_file(path);
@@ -98,11 +92,8 @@ impl Snapshot {
                     }
                 }
                 Err(_) => {
-                    done.push(result(
-                        top,
-                        "is too full and is moved aside",
-                        move_aside(top),
-                    ));
+                    let moved = on_straight_way(top).and_then(|()| move_aside(top));
+                    done.push(result(top, "is too full and is moved aside", moved));
                 }
             }
         }
@@ -116,11 +107,20 @@ impl Snapshot {
     }
 }
 
-fn result(path: &Path, what: &str, done: io::Result<()>) -> String {
-    match done {
-        Ok(()) => format!("{} {what}", path.display()),
-        Err(e) => format!("{} {what}, which failed: {e}", path.display()),
+/// What of a protected name is guarded, file by file.
+fn watched(path: &Path) -> Vec<PathBuf> {
+    let own = |name: &str| path.file_name().is_some_and(|n| n == name);
+    let is_other = PROTECTED.iter().any(|name| *name != ".git" && own(name));
+    if is_other || path.is_symlink() || !path.join("HEAD").is_file() {
+        return vec![path.to_owned()];
     }
+    let mut all: Vec<_> = OF_GIT.iter().map(|name| path.join(name)).collect();
+    // Work trees elsewhere read their own folder here.
+    let trees = fs::read_dir(path.join("worktrees")).into_iter().flatten();
+    for tree in trees.flatten().take(MOST_TREES) {
+        all.extend(OF_WORK_TREE.iter().map(|name| tree.path().join(name)));
+    }
+    all
 }
 
 /// Reads all files that are to be guarded.
@@ -128,7 +128,7 @@ fn copy(watched: &[PathBuf]) -> io::Result<BTreeMap<PathBuf, Content>> {
     let mut found = BTreeMap::new();
     let mut bytes = 0;
     for top in watched {
-        for path in list(top)? {
+        for path in list(top, false)? {
             bytes += path.symlink_metadata()?.len();
             if bytes > MOST_BYTES {
                 return Err(too_much());
@@ -145,8 +145,14 @@ fn too_much() -> io::Error {
     io::Error::other("they hold too much to copy for every command")
 }
 
-/// All paths at and below `top` that are not folders, at most [`MOST_FILES`].
-fn list(top: &Path) -> io::Result<Vec<PathBuf>> {
+/// All paths at and below `top` that are not folders, at most [`MOST_FILES`]. `unlock`: a folder that
+/// was shut against its owner is opened, so that what is in it can be seen and removed.
+fn list(top: &Path, unlock: bool) -> io::Result<Vec<PathBuf>> {
+    // The objects of a submodule are named by their content, and stay out.
+    let is_passed_over = |path: &Path| {
+        top.file_name().is_some_and(|name| name == "modules")
+            && path.file_name().is_some_and(|name| name == "objects")
+    };
     let mut found = Vec::new();
     let mut todo = vec![top.to_owned()];
     while let Some(path) = todo.pop() {
@@ -158,8 +164,11 @@ fn list(top: &Path) -> io::Result<Vec<PathBuf>> {
         }
         if !meta.is_dir() {
             found.push(path);
-        } else if path.file_name().is_none_or(|name| name != "objects") {
-            // The objects of a submodule are named by their content, and stay out.
+        } else if !is_passed_over(&path) {
+            if unlock && meta.mode() & 0o700 != 0o700 {
+                let mode = fs::Permissions::from_mode(meta.mode() & 0o7777 | 0o700);
+                fs::set_permissions(&path, mode)?;
+            }
             for entry in fs::read_dir(&path)?.take(MOST_FILES + 1) {
                 todo.push(entry?.path());
             }
@@ -181,43 +190,16 @@ fn read(path: &Path) -> io::Result<Content> {
     Ok(Content::File(fs::read(path)?, meta.mode()))
 }
 
-fn is_same(path: &Path, open: &File) -> bool {
-    let (Ok(there), Ok(here)) = (path.symlink_metadata(), open.metadata()) else {
-        return false;
-    };
-    (there.dev(), there.ino()) == (here.dev(), here.ino())
-}
-
-/// Renames something that must not stay, without looking into it.
-fn move_aside(path: &Path) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let id = std::process::id();
-    fs::rename(path, path.with_file_name(format!("{name}.untrusted-{id}")))
-}
-
-/// Moves an open folder back to its name, wherever it is now.
-fn bring_home(path: &Path, open: &File) -> io::Result<()> {
-    if path.symlink_metadata().is_ok() {
-        move_aside(path)?;
-    }
-    let now = fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd()))?;
-    if open.metadata()?.nlink() == 0 {
-        // It was deleted: only the guarded files can be made again.
-        return if open.metadata()?.is_dir() {
-            fs::create_dir(path)
-        } else {
-            Ok(())
-        };
-    }
-    fs::rename(now, path)
-}
-
 /// Writes beside and renames, since the command may hold a hard link to what is there now.
 fn write(path: &Path, content: &Content) -> io::Result<()> {
+    on_straight_way(path)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = path.with_file_name(format!(".put-back-{}", std::process::id()));
+    if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        move_aside(path)?;
+    }
+    let beside = unused(path, ".put-back")?;
     match content {
         Content::Link(target) => std::os::unix::fs::symlink(target, &beside)?,
         Content::File(bytes, mode) => {
@@ -237,29 +219,107 @@ fn write(path: &Path, content: &Content) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn repository(at: &Path, config: &str) {
+        fs::create_dir_all(at.join("hooks")).unwrap();
+        fs::write(at.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(at.join("config"), config).unwrap();
+    }
+
+    fn text(path: impl AsRef<Path>) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
     #[test]
     fn changes_to_protected_names_are_undone() {
         let dir = tempfile::tempdir().unwrap();
-        let git = dir.path().join(".git");
-        fs::create_dir_all(git.join("hooks")).unwrap();
-        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        fs::write(git.join("config"), "good").unwrap();
-        let agents = dir.path().join(".agents");
-        let snapshot = Snapshot::take(&[git.clone(), agents.clone()]).unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let git = root.join(".git");
+        repository(&git, "good");
+        let agents = root.join(".agents");
+        let sealed = [git.clone(), agents.clone()];
+        let snapshot = Snapshot::take(&sealed, std::slice::from_ref(&root)).unwrap();
 
-        fs::rename(&git, dir.path().join("elsewhere")).unwrap();
+        fs::rename(&git, root.join("elsewhere")).unwrap();
         fs::create_dir_all(git.join("hooks")).unwrap();
-        fs::write(dir.path().join("elsewhere/config"), "bad").unwrap();
-        fs::write(dir.path().join("elsewhere/hooks/pre-commit"), "bad").unwrap();
+        fs::write(root.join("elsewhere/config"), "bad").unwrap();
+        fs::write(root.join("elsewhere/hooks/pre-commit"), "bad").unwrap();
         fs::create_dir(&agents).unwrap();
 
-        fs::remove_file(dir.path().join("elsewhere/HEAD")).unwrap();
-        fs::write(dir.path().join("elsewhere/index"), "of git's own").unwrap();
+        fs::remove_file(root.join("elsewhere/HEAD")).unwrap();
+        fs::write(root.join("elsewhere/index"), "of git's own").unwrap();
 
         let lines = snapshot.put_back();
         assert_eq!(lines.len(), 4, "{lines:?}");
-        assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "good");
+        assert_eq!(text(git.join("config")), "good");
         assert!(git.join("index").exists() && !git.join("hooks/pre-commit").exists());
         assert!(!agents.exists());
+    }
+
+    #[test]
+    fn nothing_is_put_back_through_a_link_to_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let (temp, other) = (base.join("temp"), base.join("other"));
+        let root = temp.join("work");
+        for at in [
+            &root.join("sub/.git"),
+            &root.join(".git"),
+            &other.join(".git"),
+        ] {
+            repository(at, "good");
+        }
+        repository(&other.join("sub/.git"), "of another");
+        fs::write(other.join(".git/hooks/theirs"), "of another").unwrap();
+        let sealed = [".agents", ".git", "sub/.git/config", "sub/.git/hooks"];
+        let sealed = sealed.map(|name| root.join(name));
+        let snapshot = Snapshot::take(&sealed, &[temp.clone(), root.clone()]).unwrap();
+
+        fs::rename(root.join("sub"), root.join("moved")).unwrap();
+        std::os::unix::fs::symlink(other.join("sub"), root.join("sub")).unwrap();
+        fs::rename(&root, temp.join("gone")).unwrap();
+        std::os::unix::fs::symlink(&other, &root).unwrap();
+        fs::create_dir(other.join(".agents")).unwrap();
+
+        let lines = snapshot.put_back();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(root.join("sub").symlink_metadata().unwrap().is_dir());
+        assert_eq!(text(root.join("sub/.git/config")), "good");
+        assert_eq!(text(other.join("sub/.git/config")), "of another");
+        assert!(other.join(".git/hooks/theirs").exists() && other.join(".agents").exists());
+    }
+
+    #[test]
+    fn neither_taken_names_nor_shut_folders_keep_the_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let git = root.join(".git");
+        repository(&git, "good");
+        fs::create_dir_all(git.join("worktrees/tree")).unwrap();
+        fs::write(git.join("worktrees/tree/commondir"), "../..\n").unwrap();
+        fs::create_dir_all(root.join(".agents/skills")).unwrap();
+        fs::write(root.join(".agents/HEAD"), "of a clone").unwrap();
+        let sealed = [".agents", ".codex", ".git"].map(|name| root.join(name));
+        let snapshot = Snapshot::take(&sealed, std::slice::from_ref(&root)).unwrap();
+
+        let id = std::process::id();
+        fs::write(git.join(format!(".put-back-{id}")), "").unwrap();
+        fs::create_dir_all(root.join(format!(".codex.untrusted-{id}/x"))).unwrap();
+        fs::create_dir(root.join(".codex")).unwrap();
+        fs::remove_file(git.join("config")).unwrap();
+        fs::create_dir(git.join("config")).unwrap();
+        fs::write(git.join("hooks/pre-commit"), "bad").unwrap();
+        fs::write(git.join("worktrees/tree/commondir"), "bad").unwrap();
+        fs::create_dir_all(root.join(".agents/skills/objects")).unwrap();
+        fs::write(root.join(".agents/skills/objects/SKILL.md"), "bad").unwrap();
+        for shut in [".git/hooks", ".git", ""] {
+            fs::set_permissions(root.join(shut), fs::Permissions::from_mode(0o500)).unwrap();
+        }
+
+        let lines = snapshot.put_back();
+        assert!(!lines.iter().any(|l| l.contains("failed")), "{lines:?}");
+        assert_eq!(text(git.join("config")), "good");
+        assert_eq!(text(git.join("worktrees/tree/commondir")), "../..\n");
+        assert!(!git.join("hooks/pre-commit").exists() && !root.join(".codex").exists());
+        assert!(!root.join(".agents/skills/objects/SKILL.md").exists());
     }
 }

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Rules by system call; any one that matches refuses the call, none at all refuses it always.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// `open_tree_attr`, which has this number on every architecture.
+const OPEN_TREE_ATTR: i64 = 467;
+
 /// Refused with `EPERM`: calls that change the system, reach other processes, or make new mounts.
 const REFUSED: &[i64] = &[
     libc::SYS_acct,
@@ -56,6 +59,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_swapon,
     libc::SYS_syslog,
     libc::SYS_umount2,
+    OPEN_TREE_ATTR,
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
 ];
@@ -81,6 +85,16 @@ const OF_OTHERS: &[(i64, u8)] = &[
     (libc::SYS_sched_setattr, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
+];
+
+/// Calls that signal a process, or get hold of one to signal it, and the arguments that name it.
+const SIGNALS: &[(i64, &[u8])] = &[
+    (libc::SYS_kill, &[0]),
+    (libc::SYS_tkill, &[0]),
+    (libc::SYS_tgkill, &[0, 1]),
+    (libc::SYS_rt_sigqueueinfo, &[0]),
+    (libc::SYS_rt_tgsigqueueinfo, &[0, 1]),
+    (libc::SYS_pidfd_open, &[0]),
 ];
 
 /// Answered with `ENOSYS`, so that callers take the older call, whose arguments a filter can see.
@@ -109,6 +123,12 @@ const NEW_TIME: u64 = 0x80;
 /// `TIOCSTI` types into the terminal of somebody else, `TIOCLINUX` pastes into a console. The
 /// numbers are the same on all three architectures.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
+
+/// Requests that set the flags and the project of a file, which take a descriptor that only reads:
+/// `FS_IOC_SETFLAGS` in both widths, `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR`. Mounts judge them.
+const FILE_FLAGS: [u64; 4] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820];
+/// The newer call for the same. Newer calls have one number everywhere.
+const FILE_SETATTR: i64 = 469;
 
 /// On x86_64 every call has a second number, with this bit set, for 32-bit pointers.
 const X32: i64 = 0x4000_0000;
@@ -209,8 +229,19 @@ fn refused(plan: &Plan) -> Result<Rules, BackendError> {
     let namespaces = plan.tier.has_namespaces();
     if !namespaces {
         rules.extend(always(SHARED));
+        rules.insert(FILE_SETATTR, vec![]);
         for (call, process) in OF_OTHERS {
             rules.insert(*call, vec![all_of(&[(*process, Dword, Ne, 0)])?]);
+        }
+        // Before version 6 Landlock knows nothing of signals. Who puts back what a command changed
+        // must not be killed before: neither alone, nor with its group, nor with everybody.
+        let supervisor = std::os::unix::process::parent_id() as i32;
+        for (call, arguments) in SIGNALS {
+            let named = arguments.iter().flat_map(|argument| {
+                let all = [supervisor, -supervisor, -1];
+                all.map(|process| all_of(&[(*argument, Dword, Eq, u64::from(process as u32))]))
+            });
+            rules.insert(*call, named.collect::<Result<_, _>>()?);
         }
     }
 
@@ -227,8 +258,10 @@ fn refused(plan: &Plan) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_unshare, unshare);
 
     // The kernel looks at 32 bits of the request, so must we.
-    let terminal = TERMINAL_INPUT.iter().map(|n| all_of(&[(1, Dword, Eq, *n)]));
-    rules.insert(libc::SYS_ioctl, terminal.collect::<Result<_, _>>()?);
+    let flags = if namespaces { &[][..] } else { &FILE_FLAGS };
+    let requests = TERMINAL_INPUT.iter().chain(flags);
+    let requests = requests.map(|n| all_of(&[(1, Dword, Eq, *n)]));
+    rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
 
     // Named Unix sockets are doors to daemons outside, with or without a network.
     if plan.network || namespaces {

@@ -40,15 +40,15 @@ fn supervise(plan: &Plan, command: &[OsString]) -> Result<(), String> {
     let mut snapshot = None;
     match plan.tier {
         Tier::Namespaces | Tier::UserNamespaces => {
-            if !plan.absent.is_empty() {
-                snapshot = Some(Snapshot::take(&plan.absent)?);
+            if !plan.watched.is_empty() {
+                snapshot = Some(Snapshot::take(&plan.watched, &plan.writable)?);
             }
             _placeholders = Placeholders::make(&plan.sealed)?;
             inside::enter(plan)?;
         }
         Tier::Landlock if !plan.sealed.is_empty() => {
-            let guarded = [&plan.sealed[..], &plan.absent].concat();
-            snapshot = Some(Snapshot::take(&guarded)?);
+            let guarded = [&plan.sealed[..], &plan.watched].concat();
+            snapshot = Some(Snapshot::take(&guarded, &plan.writable)?);
         }
         _ => {}
     }

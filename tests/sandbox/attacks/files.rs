@@ -66,6 +66,7 @@ pub fn attacks() -> Vec<Attack> {
         attack("system-profile", "echo : > /etc/escape-$VICTIM", If("test -e /etc/escape-$VICTIM && rm /etc/escape-$VICTIM")).by(But::Root),
         attack("copy-range", python!("a=os.open('src/a.txt',0);b=os.open(E['OUT']+'/victim',os.O_WRONLY);os.copy_file_range(a,b,4)"), VICTIM),
         attack("write-by-descriptor-passing", python!("a,b=socket.socketpair(1,1)\nif os.fork()==0:\n f=os.open(E['OUT']+'/victim',os.O_WRONLY);socket.send_fds(a,[b'x'],[f]);os._exit(0)\n_,fds,_,_=socket.recv_fds(b,1,1) if os.wait()[1]==0 else (0,[],0,0)\nos.write(fds[0],b'X')"), VICTIM),
+        attack("file-flags", python!("f=os.open(E['OUT']+'/victim',os.O_RDONLY);fcntl.ioctl(f,0x40086602,struct.pack('l',0x40))"), If(python!("f=os.open(E['OUT']+'/victim',os.O_RDONLY);sys.exit(not struct.unpack('l',fcntl.ioctl(f,0x80086601,bytes(8)))[0]&0x40)"))),
         // Owner, mode and times, of which no Landlock knows.
         attack("chmod-outside", "chmod 777 $OUT/victim", If("test $(stat -c %a $OUT/victim) = 777")).by(But::Partial),
         attack("utime-outside", "touch -d 2001-01-01 $OUT/victim", If("test $(stat -c %Y $OUT/victim) -lt 1000000000")).by(But::Partial),

@@ -11,6 +11,9 @@ const WORK_TREE: &str = "rm -rf .git && git init -q $OUT/main && git -C $OUT/mai
 /// A pointer to a repository, as a submodule has.
 const MODULE: &str = "mkdir -p .git/modules/m module && git init -q --bare .git/modules/m && echo gitdir: ../.git/modules/m > module/.git";
 
+/// A repository of somebody else.
+const REPOSITORY_OUTSIDE: &str = "mkdir -p $OUT/.git/hooks && echo theirs > $OUT/.git/config && echo theirs > $OUT/.git/hooks/theirs && echo ref: x > $OUT/.git/HEAD";
+
 #[rustfmt::skip] // One row an attack.
 pub fn attacks() -> Vec<Attack> {
     vec![
@@ -56,6 +59,23 @@ pub fn attacks() -> Vec<Attack> {
         attack("nested-common-dir", "cp -r nested/.git g; echo evil > g/config; echo $WS/g > nested/.git/commondir", If("test -e $SUB/.git/commondir")),
         attack("agents-moved-over", "mkdir -p a/skills && echo evil > a/skills/x; rmdir .agents; mv -T a .agents", If("grep -q evil $WS/.agents/skills/x")),
         attack("own-config-late", "(while ! mkdir .openinterpreter; do sleep 0.01; done; echo evil > .openinterpreter/config.toml) 2>/dev/null & sleep 0.3", If("grep -q evil $WS/.openinterpreter/config.toml")),
+        // What puts things back, where nothing can be kept from being changed, must not be led astray.
+        attack("parent-linked-elsewhere", "mv nested s; ln -s $OUT nested", If("test -L $SUB || ! grep -q theirs $OUT/.git/config || ! test -e $OUT/.git/hooks/theirs")).with(REPOSITORY_OUTSIDE),
+        attack("put-back-name-taken", "echo evil > .git/config; touch .git/.put-back-$PPID", CONFIG),
+        attack("aside-name-taken", "rmdir .agents; mkdir -p .agents.untrusted-$PPID/x .agents/skills; echo evil > .agents/skills/x", If("grep -q evil $WS/.agents/skills/x")),
+        attack("git-shut", "echo evil > .git/config; chmod 500 .git", If("grep -q evil $WS/.git/config; r=$?; chmod u+w $WS/.git; exit $r")),
+        attack("git-hooks-shut", "echo evil > .git/hooks/x; chmod 500 .git/hooks", If("test -e $WS/.git/hooks/x; r=$?; chmod u+w $WS/.git/hooks; exit $r")),
+        attack("git-mode", "chmod 777 .git", If("test $(stat -c %a $WS/.git) = 777")),
+        attack("git-config-folder", "echo evil > c; rm .git/config; mkdir .git/config", If("! test -f $WS/.git/config")),
+        attack("work-tree-of-others", "echo evil > .git/worktrees/tree/commondir", If("grep -q evil $WS/.git/worktrees/tree/commondir")).with("mkdir -p .git/worktrees/tree; echo ../.. > .git/worktrees/tree/commondir"),
+        attack("nested-work-tree", "echo evil > nested/.git/worktrees/tree/commondir", If("grep -q evil $SUB/.git/worktrees/tree/commondir")).with("mkdir -p nested/.git/worktrees/tree; echo ../.. > nested/.git/worktrees/tree/commondir"),
+        attack("nested-config-linked", "rm nested/.git/config; echo evil > nested/.git/config", SUB_CONFIG).with("mkdir store && mv nested/.git/config store/config && ln -s ../../store/config nested/.git/config"),
+        attack("nested-config-behind-link", "echo evil > store/config", SUB_CONFIG).with("mkdir store && mv nested/.git/config store/config && ln -s ../../store/config nested/.git/config"),
+        attack("nested-git-linked", "rm nested/.git; mkdir -p nested/.git; echo evil > nested/.git/config", SUB_CONFIG).with("mkdir store && mv nested/.git store/git && ln -s ../store/git nested/.git"),
+        attack("bare-config", "git -C bare config core.pager evil", If("grep -q evil $WS/bare/config")).with("git init -q --bare bare"),
+        attack("bare-hook", "echo evil > bare/hooks/post-receive", If("test -e $WS/bare/hooks/post-receive")).with("git init -q --bare bare"),
+        attack("skill-named-objects", "mkdir .agents/skills/objects; echo evil > .agents/skills/objects/SKILL.md", If("test -e $WS/.agents/skills/objects/SKILL.md")).with("mkdir -p .agents/skills/good; echo x > .agents/skills/good/SKILL.md"),
+        attack("agents-like-git", "mkdir -p .agents/skills/x; echo evil > .agents/skills/x/SKILL.md", If("test -e $WS/.agents/skills/x/SKILL.md")).with("mkdir .agents; echo x > .agents/HEAD"),
         // Our own home.
         attack("own-home-write", "echo x > $OWN/config.toml", If("test -e $OWN/config.toml")),
         attack("own-home-key", "grep -q key-in $OWN/auth.json && echo ESCAPED", Said),

@@ -27,6 +27,7 @@ pub fn attacks() -> Vec<Attack> {
         attack("accounting", python!("libc.acct(b'/missing/x');print('ESCAPED' if ctypes.get_errno()==2 else 'no')"), Said).by(But::Root),
         attack("foreign-namespace", python!("print('ESCAPED' if libc.setns(os.open('/proc/%s/ns/uts'%E['VICTIM'],0),0)==0 else 'no')"), Said).by(But::Root),
         attack("mount-tree", python!("print('ESCAPED' if libc.syscall(428,-100,b'/',1)>=0 else 'no')"), Said).by(But::Root),
+        attack("mount-tree-attributes", python!("libc.syscall(467,-100,b'/missing',1,struct.pack('QQQQ',1,0,0,0),32);print('ESCAPED' if ctypes.get_errno()==2 else 'no')"), Said).by(But::Root),
         attack("mount-new-call", python!("print('ESCAPED' if libc.syscall(430,b'tmpfs',0)>=0 else 'no')"), Said).by(But::Root),
         attack("mount-attributes", python!("libc.syscall(442,-100,b'/missing',0,struct.pack('QQQQ',1,0,0,0),32);print('ESCAPED' if ctypes.get_errno()==2 else 'no')"), Said).by(But::Root),
         attack("clock", python!("import time;t=time.time_ns();print('ESCAPED' if libc.clock_settime(0,struct.pack('ll',t//10**9,t%10**9))==0 else 'no')"), Said).by(But::Root),

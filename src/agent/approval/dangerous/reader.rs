@@ -10,6 +10,9 @@ const KEYWORDS: [&str; 12] = [
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc", "function",
 ];
 
+/// What stands in a word for everything that only the shell will know.
+pub(super) const UNKNOWN: char = '$';
+
 /// A here-document that begins at the next line.
 struct Heredoc {
     delimiter: String,
@@ -103,7 +106,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// A character of a word, with everything that it opens. What a substitution yields is not
-    /// known and adds nothing.
+    /// known; [`UNKNOWN`] stands for it.
     fn word_char(&mut self, c: char, word: &mut String) {
         match c {
             '\\' => match self.chars.next() {
@@ -116,7 +119,10 @@ impl<'a, 's> Reader<'a, 's> {
                 }
             }
             '"' => self.quoted(word),
-            '`' => self.backquoted(),
+            '`' => {
+                self.backquoted();
+                word.push(UNKNOWN);
+            }
             '$' => self.dollar(word),
             c => word.push(c),
         }
@@ -131,7 +137,10 @@ impl<'a, 's> Reader<'a, 's> {
                     Some(c @ ('"' | '\\' | '$' | '`')) => word.push(c),
                     Some(c) => word.extend(['\\', c]),
                 },
-                '`' => self.backquoted(),
+                '`' => {
+                    self.backquoted();
+                    word.push(UNKNOWN);
+                }
                 // `$'…'` has no meaning between double quotes.
                 '$' if self.chars.peek() != Some(&'\'') => self.dollar(word),
                 c => word.push(c),
@@ -159,9 +168,11 @@ impl<'a, 's> Reader<'a, 's> {
             Some('(') => {
                 self.chars.next();
                 self.deeper(')');
+                word.push(UNKNOWN);
             }
             Some('{') => {
                 self.chars.next();
+                word.push(UNKNOWN);
                 self.nested(|reader| {
                     let mut ignored = String::new();
                     while let Some(c) = reader.chars.next().filter(|c| *c != '}') {
@@ -169,19 +180,21 @@ impl<'a, 's> Reader<'a, 's> {
                     }
                 });
             }
-            // `$'…'` with its escapes: enough of it to find the end.
+            // `$'…'`, where an escape may stand for any character.
             Some('\'') => {
                 self.chars.next();
                 while let Some(c) = self.chars.next().filter(|c| *c != '\'') {
-                    word.extend(if c == '\\' {
-                        self.chars.next()
-                    } else {
-                        Some(c)
-                    });
+                    match c {
+                        '\\' => word.extend(match self.chars.next() {
+                            Some(c @ ('\'' | '"' | '\\')) => Some(c),
+                            _ => Some(UNKNOWN),
+                        }),
+                        c => word.push(c),
+                    }
                 }
             }
             Some('"') => {}
-            _ => word.push('$'),
+            _ => word.push(UNKNOWN),
         }
     }
 

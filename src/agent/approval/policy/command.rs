@@ -4,7 +4,6 @@ use super::super::rules::Decision;
 use super::super::windows::{self, Family};
 use super::super::{drivers, is_dangerous, is_known_safe, paths, shell};
 use super::{Judge, Question, Verdict};
-use crate::project::git::HARMLESS;
 use crate::sandbox::{Approval, Lift, Mode, Strength};
 use crate::tools::action::{Action, Shell, ShellKind};
 use std::borrow::Cow;
@@ -44,24 +43,36 @@ const QUIET: [(&str, &str); 6] = [
 
 impl Judge {
     /// The action as it is run: a command that nobody was asked about, because it only reads, has
-    /// whatever a repository could make git start switched off.
-    pub fn quieted<'a>(&self, action: &'a Action) -> Cow<'a, Action> {
+    /// whatever a repository could make git start switched off. `harmless` gives the settings of git for
+    /// the folders that it runs in; `cwd` is the folder that relative paths belong to.
+    pub fn quieted<'a>(
+        &self,
+        action: &'a Action,
+        cwd: &Path,
+        harmless: impl FnOnce(&[PathBuf]) -> Vec<(String, String)>,
+    ) -> Cow<'a, Action> {
         let Action::Shell(shell) = action else {
             return Cow::Borrowed(action);
         };
         if self.approval != Approval::Untrusted || !is_harmless(shell) {
             return Cow::Borrowed(action);
         }
+        let Some(folders) = folders_of_git(shell, cwd) else {
+            return Cow::Borrowed(action);
+        };
         let mut quiet = shell.clone();
         quiet.command = drivers::without(&shell.command);
         let mut set = |name: String, value: &str| quiet.env.push((name, value.to_owned()));
-        set("GIT_CONFIG_COUNT".into(), &HARMLESS.len().to_string());
-        for (at, (key, value)) in HARMLESS.iter().enumerate() {
+        let settings = harmless(&folders);
+        set("GIT_CONFIG_COUNT".into(), &settings.len().to_string());
+        for (at, (key, value)) in settings.iter().enumerate() {
             set(format!("GIT_CONFIG_KEY_{at}"), key);
             set(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
         set("GIT_OPTIONAL_LOCKS".into(), "0");
         set("GIT_NO_LAZY_FETCH".into(), "1");
+        // Before a pager that the settings name for one subcommand.
+        set("GIT_PAGER".into(), "cat");
         Cow::Owned(Action::Shell(quiet))
     }
 
@@ -221,6 +232,25 @@ fn removes_by_force(line: &str, family: Option<Family>) -> bool {
         Some(Family::Either) => is_dangerous(line) || windows::is_dangerous(line),
         Some(_) => windows::is_dangerous(line),
     }
+}
+
+/// The folders in which a known-safe script runs git, each `cd` of it followed; `None` when it runs none.
+fn folders_of_git(shell: &Shell, cwd: &Path) -> Option<Vec<PathBuf>> {
+    let mut folders = vec![paths::resolve(shell.dir.as_deref().unwrap_or("."), cwd)];
+    // In a shell of Windows no command of git's is known to be safe.
+    let mut runs_git = false;
+    for argv in shell::commands(&shell.command)? {
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["cd", to] | ["cd", "--", to] => {
+                let from = folders.last().map_or(cwd, PathBuf::as_path);
+                folders.push(paths::resolve(to, from));
+            }
+            [program, ..] => runs_git |= shell::base_name(program) == "git",
+            [] => {}
+        }
+    }
+    runs_git.then_some(folders)
 }
 
 /// True for a known-safe script that a shell of the known grammar runs as it stands.
