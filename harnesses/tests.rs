@@ -1,13 +1,14 @@
 //! What holds for every harness: the surface is that of the emulated agent, by the recorded facts
 //! in `tests/fixtures/harness-facts`; sizes are kept; nothing depends on anything but the context.
 
+mod facts;
 mod golden;
 mod outcomes;
 mod world;
 
 use super::*;
 use crate::model::ToolInput;
-use crate::tools::action::Shell;
+use crate::tools::action::{PatchForm, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
 pub use world::*;
@@ -17,7 +18,7 @@ fn fixture(id: &str) -> Value {
         "{}/tests/fixtures/harness-facts/{id}.json",
         env!("CARGO_MANIFEST_DIR")
     );
-    let text = std::fs::read_to_string(path).expect("the fixture of every harness is there");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     serde_json::from_str(&text).expect("fixtures are JSON")
 }
 
@@ -484,6 +485,36 @@ fn call_errors_are_told() {
         for (item, error) in items.iter().zip(&errors) {
             assert!(item.text().contains(&error.to_string()), "{}", harness.id());
             assert!(matches!(item, Item::ToolResult(result) if result.is_error));
+        }
+    }
+}
+
+/// A patch that was given to the shell is applied by the program itself: its files are told, or why
+/// it was not applied.
+#[test]
+fn a_patch_in_the_shell_is_told() {
+    let patch = Action::Patch {
+        text: String::new(),
+        form: PatchForm::Codex,
+        dir: None,
+    };
+    for harness in ALL {
+        let make = Action::Shell(Shell::new("make", Duration::from_secs(60)));
+        let (name, arguments) = harness.write(&make).expect("a shell");
+        for (outcome, parts) in [
+            ("patched", ["a.py", "new.py", "old.py"]),
+            ("bad patch", ["line 2 is no hunk", "", ""]),
+        ] {
+            let done = Done {
+                call: (!harness.reads_text()).then(|| call(name, arguments.clone())),
+                result: Ok((patch.clone(), outcomes::outcome(outcome))),
+                notes: Vec::new(),
+            };
+            let items = harness.results(&mut State::default(), &[done], 4_000);
+            let text = items[0].text();
+            for part in parts {
+                assert!(text.contains(part), "{} {outcome}: {text}", harness.id());
+            }
         }
     }
 }

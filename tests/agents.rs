@@ -139,7 +139,10 @@ fn a_closed_agent_is_closed() {
     assert!(messages(&run, 6).contains("closed"));
     assert!(messages(&run, 10).contains("More of x."));
     let last = messages(&run, 11);
-    assert!(last.contains("no agent 7; there are: 1"), "{last}");
+    assert!(
+        last.contains("agent with id agent-7 not found; there are: agent-1"),
+        "{last}"
+    );
 }
 
 /// Two agents of one reply work one after the other, in the order in which they were begun.

@@ -149,6 +149,82 @@ fn a_profile_has_its_own_model_provider_harness_and_values() {
         .expect_stderr("alone");
 }
 
+/// Without a word of the user the model's name says it, then the family that the server tells, then
+/// the provider; the wire only where nothing else does.
+#[test]
+fn a_model_is_given_the_harness_of_its_family() {
+    let tool = |run: Run, tools: &[&str], case: &str| {
+        let offered = offered(&run.expect_exit(0), 1);
+        for (name, wanted) in tools
+            .iter()
+            .map(|t| (t.trim_start_matches('!'), !t.starts_with('!')))
+        {
+            assert_eq!(
+                offered.contains(&name.to_owned()),
+                wanted,
+                "{case}: {offered:?}"
+            );
+        }
+    };
+    let agent = || Agent::new().wire_only("chat").model(script![say("done")]);
+    const QWEN: &[&str] = &["run_shell_command"];
+    const BARE: &[&str] = &["Bash", "!Write", "!Glob"];
+    const CLAUDE: &[&str] = &["Bash", "Glob", "TodoWrite"];
+    const KIMI: &[&str] = &["Bash", "TodoList"];
+    const ZCODE: &[&str] = &["Bash", "TodoRead"];
+    const NATIVE: &[&str] = &["exec_command"];
+    for (model, tools) in [
+        ("anthropic/Claude-Sonnet-4.5", CLAUDE),
+        ("Kimi-K2-Instruct", KIMI),
+        ("moonshot-v1-32k", KIMI),
+        ("Qwen2.5-Coder-7B-Instruct", QWEN),
+        ("qwq:32b", QWEN),
+        ("deepseek-v3.1", BARE),
+        ("deepseek-r1-distill-qwen-14b", BARE),
+        ("glm-4.6", ZCODE),
+        ("gpt-5", NATIVE),
+        ("gpt-oss:20b", NATIVE),
+        ("devstral:24b", QWEN),
+        ("mistral-small3.2", QWEN),
+        ("my-own", QWEN),
+    ] {
+        tool(agent().named(model).run("go"), tools, model);
+    }
+    let tuned = || {
+        Agent::new()
+            .server_kind(Kind::Ollama)
+            .model(script![say("done")])
+    };
+    tool(
+        tuned().family("gptoss").wire_only("ollama").run("go"),
+        NATIVE,
+        "by its base",
+    );
+    for (name, tools) in [("Moonshot AI", KIMI), ("Zhipu", ZCODE), ("mine", QWEN)] {
+        let named = format!("model_providers.mock.name=\"{name}\"");
+        tool(agent().args(["-c", &named]).run("go"), tools, name);
+    }
+    let messages = || {
+        Agent::new()
+            .wire_only("messages")
+            .model(script![say("done")])
+    };
+    tool(messages().run("go"), CLAUDE, "by its wire");
+    tool(
+        messages().named("qwen3:8b").run("go"),
+        QWEN,
+        "not by its wire",
+    );
+    // The config and the flag go before all that.
+    tool(
+        agent().named("glm-4.6").harness("kimi-code").run("go"),
+        KIMI,
+        "config",
+    );
+    let flag = agent().named("glm-4.6").harness("kimi-code");
+    tool(flag.args(["--harness", "native"]).run("go"), NATIVE, "flag");
+}
+
 #[test]
 fn a_model_can_have_a_harness_and_reviews_a_model() {
     let agent = || {

@@ -144,6 +144,31 @@ fn a_wrong_call_is_answered_with_what_is_right() {
     }
 }
 
+/// Facts of claude-code: `cat` of one file is a read of it; a command that ends outside leads back.
+#[test]
+fn commands_of_claude_code_read_files_and_come_back() {
+    for harness in ["claude-code", "claude-code-bare"] {
+        let bash = |command: &str| call("Bash", json!({"command": command}));
+        let edit = json!({"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"});
+        let run = Agent::new()
+            .harness(harness)
+            .config("harness_guidance = false\n")
+            .file("a.py", "x = 1\n")
+            .model(script![
+                bash("cat a.py"),
+                bash("cd /usr"),
+                call("Edit", edit),
+                say("Done."),
+            ])
+            .run("Let x be 2.")
+            .expect_exit(0)
+            .expect_file("a.py", "x = 2\n");
+        let told = run.request_text(3);
+        let back = format!("Shell cwd was reset to {}", run.workspace().display());
+        assert!(told.contains(&back), "{harness}: {told}");
+    }
+}
+
 /// A relative path is one from the session's folder, also where the original wants absolute ones.
 #[test]
 fn relative_paths_resolve() {

@@ -5,8 +5,8 @@ mod support;
 use open_interpreter::harnesses::{self, Harness};
 use open_interpreter::model::{CallKind, ToolCall};
 use open_interpreter::tools::action::{
-    Action, AgentWant, Base, Delegate, Grep, Pass, PlanStep, Read, Replace, Shell, StepStatus,
-    Unique, WriteRule,
+    Action, AgentWant, Base, Delegate, Glob, Grep, Pass, PlanStep, Read, Replace, Shell,
+    StepStatus, Unique, WriteRule,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn act(id: &str, action: Action) -> Step {
         Action::Edit { path, edits, .. } => edit(&path, &edits[0].old, &edits[0].new),
         Action::Shell(it) => run(&it.command),
         Action::Grep(it) => run(&format!("grep -rn '{}' .", it.pattern)),
-        Action::Glob { pattern, .. } => run(&format!("find . -name '{pattern}'")),
+        Action::Glob(Glob { pattern, .. }) => run(&format!("find . -name '{pattern}'")),
         Action::List { path, .. } => run(&format!("ls -a {path}")),
         Action::Plan { .. } => run("echo the plan stands"),
         other => panic!("{id} cannot {}", other.verb()),
@@ -98,11 +98,7 @@ fn deeds(id: &str) -> Vec<(&'static str, Step, Vec<&'static str>)> {
         respect_ignore: true,
         limit: 100,
     };
-    let glob = Action::Glob {
-        pattern: "*.py".into(),
-        path: None,
-        limit: 100,
-    };
+    let glob = Action::Glob(Glob::new("*.py", 100));
     let grep = Action::Grep(Grep::new("def second", 50));
     let mut deeds = vec![
         (

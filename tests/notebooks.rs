@@ -57,6 +57,11 @@ fn a_cell_is_changed_after_the_tool_was_found() {
         .run("Let it be 2 + 2.")
         .expect_exit(0);
     assert!(run.request_text(2).contains("NotebookEdit"));
+    let shown = run.request_text(3);
+    assert!(
+        shown.contains("<cell id=\"sum\" type=\"code\">\n1 + 1\n</cell>"),
+        "{shown}"
+    );
     let changed = NOTEBOOK
         .replace("\"1 + 1\"", "\"2 + 2\\n\",\n    \"3\"")
         .replace("\"execution_count\": 1", "\"execution_count\": null");

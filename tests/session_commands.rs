@@ -210,6 +210,8 @@ fn review_init_and_plan_are_turns() {
         write("AGENTS.md", "Build with make.\n"),
         say("written"),
         write("a.txt", "x\n"),
+        run("cat b.txt"),
+        run("touch a.txt"),
         say("three")
     ]);
     let ws = t.home.path().join("ws");
@@ -230,6 +232,14 @@ fn review_init_and_plan_are_turns() {
     assert!(t.says("/plan").contains("planning is on"));
     t.says("make a.txt");
     assert!(!t.has_file());
+    // Who plans may look by command.
+    let last = latest(&t);
+    assert!(last.contains("Output: new"), "{last}");
+    assert_eq!(
+        last.matches("Nothing may be changed while you plan")
+            .count(),
+        2
+    );
     assert!(t.says("/plan off").contains("planning is off"));
 }
 

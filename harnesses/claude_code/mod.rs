@@ -26,6 +26,7 @@ const FAMILY: Family = Family {
     agents_later: true,
     tokens: "total_tokens",
     skills: SkillList::First,
+    shows_count: true,
 };
 
 /// What a model is told in plan mode.

@@ -11,9 +11,9 @@ use crate::harnesses::tests::{
 };
 use crate::harnesses::{Input, Size};
 use crate::tools::action::{
-    AskedQuestion, Base, ChangeKind, CountOut, Delegate, DelegateOut, Escalation, Fetch,
-    FileChange, FoundOut, Grep, GrepLine, GrepOut, GrepWant, Outcome, Output, Pass, PlanStep, Read,
-    ReadOut, Replace, Shell, ShellOut, ShellStatus, StepStatus, ToolError, Unique, WriteRule,
+    AskedQuestion, Base, ChangeKind, Delegate, Escalation, Fetch, FileChange, Glob, Grep, GrepWant,
+    Ignored, Outcome, Output, Pass, PlanStep, Read, Replace, Shell, ShellOut, ShellStatus,
+    StepStatus, Unique, WriteRule,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -30,28 +30,11 @@ fn make() -> ToolCall {
     bash(json!({"command": "make"}))
 }
 
-fn edit() -> ToolCall {
-    let arguments = json!({"file_path": "a.py", "old_string": "x", "new_string": "y"});
-    call("Edit", arguments)
-}
-
 fn person() -> Context {
     Context {
         interactive: true,
         ..context(Size::Full)
     }
-}
-
-fn read_out(text: &str, first: usize, total: usize) -> Outcome {
-    Outcome::Read(ReadOut {
-        path: "/w/a.py".into(),
-        text: text.into(),
-        first,
-        lines: text.lines().count(),
-        total,
-        cut: false,
-        repeated: false,
-    })
 }
 
 pub fn change(kind: ChangeKind) -> FileChange {
@@ -81,14 +64,7 @@ fn running(output: &str, file: Option<&str>) -> Outcome {
         status: ShellStatus::Running { id: 2, pid: 77 },
         wall: Duration::ZERO,
         fence: None,
-    })
-}
-
-fn found(paths: &[&str], total: usize) -> Outcome {
-    Outcome::Found(FoundOut {
-        root: "/w".into(),
-        paths: paths.iter().map(Into::into).collect(),
-        total,
+        back_in: None,
     })
 }
 
@@ -102,6 +78,8 @@ pub fn actions() -> Vec<Action> {
     let shell = Shell {
         on_timeout: OnTimeout::Background,
         cwd_persists: true,
+        cwd_inside: true,
+        may_read: true,
         ..Shell::new("make", Duration::from_secs(300))
     };
     let edit = |unique| Action::Edit {
@@ -135,11 +113,11 @@ pub fn actions() -> Vec<Action> {
         edit(Unique::Require),
         edit(Unique::All),
         Action::Fetch(Fetch::new("https://example.org/a", Duration::from_secs(60))),
-        Action::Glob {
-            pattern: "*.py".into(),
+        Action::Glob(Glob {
             path: Some("src".into()),
-            limit: 100,
-        },
+            ignored: Ignored::IfNothingElse,
+            ..Glob::new("*.py", 100)
+        }),
         Action::Grep(Grep {
             want: GrepWant::Files,
             ..Grep::new("x", 250)
@@ -170,6 +148,8 @@ pub fn actions() -> Vec<Action> {
             time_limit: None,
             background: true,
             cwd_persists: false,
+            cwd_inside: false,
+            may_read: false,
             ..shell
         }),
         Action::ShellWait {

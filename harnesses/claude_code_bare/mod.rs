@@ -24,6 +24,7 @@ const FAMILY: Family = Family {
     agents_later: false,
     tokens: "total_tokens",
     skills: SkillList::WithFiles,
+    shows_count: true,
 };
 
 impl Harness for ClaudeCodeBare {

@@ -61,6 +61,7 @@ fn a_timeout_kills() {
         status: ShellStatus::Running { id: 2, pid: 77 },
         wall: Duration::ZERO,
         fence: None,
+        back_in: None,
     });
     let start = run(json!({"command": "serve", "run_in_background": true}));
     let text = tell(&ClaudeCodeBare, start, running).0;

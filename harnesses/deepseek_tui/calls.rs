@@ -6,7 +6,7 @@ use crate::harnesses::format::args::Args;
 use crate::harnesses::format::{ask, skills, surface};
 use crate::model::ToolCall;
 use crate::tools::action::{
-    Action, Base, Grep, Pass, PatchForm, PlanStep, Read, Replace, Shell, Unique, WriteRule,
+    Action, Base, Glob, Grep, Pass, PatchForm, PlanStep, Read, Replace, Shell, Unique, WriteRule,
 };
 use crate::words::quote;
 use serde_json::Value;
@@ -303,11 +303,10 @@ fn files(args: &Args) -> Result<Action, CallError> {
         true => query.to_owned(),
         false => format!("**/*{query}*"),
     };
-    Ok(Action::Glob {
-        pattern,
+    Ok(Action::Glob(Glob {
         path: args.filled("path"),
-        limit: FILES.1,
-    })
+        ..Glob::new(pattern, FILES.1)
+    }))
 }
 
 /// One glob for several.

@@ -4,7 +4,7 @@ use super::arguments;
 use super::opening::{CONFIG_FILES, pretty};
 use super::results::{FRAME, shown};
 use crate::harnesses::Done;
-use crate::tools::action::{Action, FoundOut};
+use crate::tools::action::{Action, FoundOut, Glob};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -15,11 +15,7 @@ const LINES: usize = 300;
 
 /// The search behind it.
 pub fn search() -> Action {
-    Action::Glob {
-        pattern: "**/*".into(),
-        path: None,
-        limit: FILES,
-    }
+    Action::Glob(Glob::new("**/*", FILES))
 }
 
 /// The tree, and the files that say what kind of project it is.

@@ -13,7 +13,7 @@ use crate::harnesses::format::{
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, AskedQuestion, ChangeKind, FileChange, Outcome, PlanStep, ReadOut, ShellOut,
+    Action, AskedQuestion, ChangeKind, FileChange, Glob, Outcome, PlanStep, ReadOut, ShellOut,
     ShellStatus, StepStatus, ToolError,
 };
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
         Err(error) => return answer(done, format!("Error: {error}"), true, room),
     };
     if let Some(reason) = not_done(outcome) {
-        return answer(done, reason, true, room);
+        return answer(done, format!("Error: {reason}"), true, room);
     }
     let mut is_error = outcome.is_error();
     let mut text = match (action, outcome) {
@@ -48,7 +48,9 @@ pub fn item(done: &Done, cwd: &str, room: usize) -> Item {
         (_, Outcome::Changed(changes)) => changed(action, changes, cwd),
         (_, Outcome::Listed(out)) => listed(out, room),
         (_, Outcome::Found(out)) if is_call(done, "project_map") => map::told(done, out, cwd, room),
-        (Action::Glob { pattern, .. }, Outcome::Found(out)) => found(done, pattern, out, cwd, room),
+        (Action::Glob(Glob { pattern, .. }), Outcome::Found(out)) => {
+            found(done, pattern, out, cwd, room)
+        }
         (Action::Grep(grep), Outcome::Matches(out)) => {
             matches(done, out, grep.context.0, cwd, room)
         }

@@ -5,13 +5,11 @@ mod opening;
 mod results;
 
 use super::*;
-use crate::harnesses::tests::{
-    call, calls_return, context, instructions, long_shell_out, read, reply, shell_out, tell,
-};
+use crate::harnesses::tests::{call, calls_return, context, instructions, read, reply, tell};
 use crate::harnesses::{CallError, Size};
 use crate::tools::action::{
-    ChangeKind, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut, JobOut, ListOut, PatchForm,
-    Read, ReadOut, ShellStatus, StepStatus, ToolError, Unique,
+    Entry, FoundOut, Glob, Grep, GrepLine, GrepOut, ListOut, PatchForm, Read, ReadOut, StepStatus,
+    Unique,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -29,24 +27,6 @@ fn action(name: &str, arguments: Value) -> Action {
 
 fn told(name: &str, arguments: Value, outcome: Outcome) -> String {
     tell(&DeepseekTui, call(name, arguments), outcome).0
-}
-
-fn run() -> ToolCall {
-    call("exec_shell", json!({"command": "make"}))
-}
-
-fn change() -> FileChange {
-    FileChange {
-        path: "/w/a.py".into(),
-        shown: "a.py".into(),
-        kind: ChangeKind::Update,
-        moved_to: None,
-        before: Some("x\ny\n".into()),
-        after: Some("x\nz\n".into()),
-        places: 1,
-        lines: Some((2, 2)),
-        matched_by: None,
-    }
 }
 
 const DIFF: &str = "--- a/w/a.py\n+++ b/w/a.py\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n";

@@ -5,7 +5,7 @@ use super::{agents, pages, plan, task_id};
 use crate::harnesses::format::args::{always, milliseconds, object, unless};
 use crate::harnesses::format::ask;
 use crate::harnesses::format::skills;
-use crate::tools::action::{Action, Grep, GrepWant, Shell};
+use crate::tools::action::{Action, Glob, Grep, GrepWant, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             text, dir: None, ..
         } => ("apply_patch", json!({"patch": text})),
         Action::List { path, .. } => ("list_dir", object([("path", unless(".", path.as_str()))])),
-        Action::Glob { pattern, path, .. } => (
+        Action::Glob(Glob { pattern, path, .. }) => (
             "file_search",
             object([
                 ("query", query(pattern)),

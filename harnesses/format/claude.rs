@@ -41,6 +41,8 @@ pub struct Family {
     pub tokens: &'static str,
     /// Where the list of skills stands.
     pub skills: SkillList,
+    /// A command that shows one file is a read of it.
+    pub shows_count: bool,
 }
 
 /// Where the list of skills stands.

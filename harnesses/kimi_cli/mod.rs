@@ -9,7 +9,7 @@ use super::{
     CallError, CompactPlan, Context, Done, Harness, Input, Item, Notice, Start, State, Step,
 };
 use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, AgentWant, Base, Pass, Replace, Shell, Unique};
+use crate::tools::action::{Action, AgentWant, Base, Glob, Ignored, Pass, Replace, Shell, Unique};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -153,11 +153,13 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         },
         "ReadFile" => calls::read(&args),
         "FetchURL" => calls::fetch(&args),
-        "Glob" => Ok(Action::Glob {
-            pattern: args.need_filled("pattern")?,
+        // The original finds ignored files, too; among theirs the others would not be seen.
+        "Glob" => Ok(Action::Glob(Glob {
             path: args.filled("directory"),
-            limit: FILES,
-        }),
+            ignored: Ignored::IfNothingElse,
+            folders: args.flag("include_dirs").unwrap_or(true),
+            ..Glob::new(args.need_filled("pattern")?, FILES)
+        })),
         "Grep" => calls::grep(&args),
         "WriteFile" => calls::write(&args, false),
         "StrReplaceFile" => edit(&args),
@@ -247,11 +249,12 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             unique,
             ..
         } => ("StrReplaceFile", written_edit(path, edits, *unique)),
-        Action::Glob { pattern, path, .. } => (
+        Action::Glob(glob) => (
             "Glob",
             object([
-                ("pattern", always(pattern.as_str())),
-                ("directory", path.as_deref().map(Value::from)),
+                ("pattern", always(glob.pattern.as_str())),
+                ("directory", glob.path.as_deref().map(Value::from)),
+                ("include_dirs", unless(true, glob.folders)),
             ]),
         ),
         Action::Grep(grep) => ("Grep", written::grep(grep)),

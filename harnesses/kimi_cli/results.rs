@@ -10,7 +10,7 @@ use crate::harnesses::format::{answer_parts, clip, fit, matched_by};
 use crate::harnesses::{CallError, Done, Item};
 use crate::model::Part;
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, Grep, Outcome, Replace, Shell, ShellOut, ShellStatus,
+    Action, ChangeKind, FileChange, Glob, Grep, Outcome, Replace, Shell, ShellOut, ShellStatus,
     ToolError, Unique,
 };
 
@@ -21,23 +21,14 @@ const FRAME: usize = 400;
 /// Columns of a line's number.
 const NUMBER: usize = 6;
 
-/// Arguments that have no effect, with what is done instead.
-const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[(
-    "Grep",
-    "include_ignored",
-    "ignored files were left out; Shell can search them",
-)];
-
 /// The answer to one call.
 pub fn item(done: &Done, room: usize) -> Item {
     let told = match &done.result {
         Ok((action, outcome)) => tell(done, action, outcome, room),
         Err(error) => Told::error(misfit(error)),
     };
-    let mut notes = told::without_effect(done, TOOLS, WITHOUT_EFFECT);
-    notes.extend(done.notes.iter().cloned());
     let is_error = told.is_error;
-    answer_parts(done, parts(told, &notes, room), is_error)
+    answer_parts(done, parts(told, &done.notes, room), is_error)
 }
 
 /// Status and remarks, then the output: one part, or two.
@@ -86,7 +77,7 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
             edited(edits, *unique, changes)
         }
         (Action::Grep(grep), outcome) => search(done, grep, outcome, room),
-        (Action::Glob { pattern, .. }, Outcome::Found(out)) => {
+        (Action::Glob(Glob { pattern, .. }), Outcome::Found(out)) => {
             let mut sorted = out.clone();
             sorted.paths.sort();
             let shown = Shown::new(&out.root, None, "", false);

@@ -6,15 +6,10 @@ mod results;
 
 use super::*;
 use crate::harnesses::Size;
-use crate::harnesses::format::kimi::tests::{changed, read_out};
-use crate::harnesses::tests::{
-    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
-};
+
+use crate::harnesses::tests::{call, calls_return, context, instructions, read};
 use crate::model::ToolResult;
-use crate::tools::action::{
-    ChangeKind, CountOut, DelegateOut, FoundOut, GrepLine, GrepOut, JobOut, OnTimeout, Outcome,
-    Output, PlanStep, ShellOut, ShellStatus, StepStatus, ToolError,
-};
+use crate::tools::action::{CountOut, FoundOut, GrepLine, GrepOut, Ignored, OnTimeout, Outcome};
 use std::path::PathBuf;
 
 /// The parts of a result.
@@ -32,30 +27,10 @@ fn parts(name: &str, arguments: Value, outcome: Outcome) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-fn told(name: &str, arguments: Value, outcome: Outcome) -> String {
-    tell(&KimiCli, call(name, arguments), outcome).0
-}
-
 fn make() -> Value {
     json!({"command": "make"})
 }
 
 fn edit() -> Value {
     json!({"path": "a.py", "edit": {"old": "x", "new": "y"}})
-}
-
-fn running(output: &str) -> Outcome {
-    Outcome::Shell(ShellOut {
-        job: None,
-        command: "serve".into(),
-        dir: "/w".into(),
-        output: Output {
-            text: output.into(),
-            bytes: output.len() as u64,
-            file: None,
-        },
-        status: ShellStatus::Running { id: 2, pid: 77 },
-        wall: Duration::ZERO,
-        fence: None,
-    })
 }

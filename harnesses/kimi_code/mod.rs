@@ -11,7 +11,7 @@ use super::{
     State, Step,
 };
 use crate::model::{Reply, ToolCall};
-use crate::tools::action::{Action, AgentWant, OnTimeout, Shell};
+use crate::tools::action::{Action, AgentWant, Glob, Ignored, OnTimeout, Shell};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -223,11 +223,12 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
         }),
         "ExitPlanMode" => Ok(calls::exit_plan(&args)),
         "FetchURL" => calls::fetch(&args),
-        "Glob" => Ok(Action::Glob {
-            pattern: args.need_filled("pattern")?,
+        "Glob" => Ok(Action::Glob(Glob {
             path: args.filled("path"),
-            limit: FILES,
-        }),
+            ignored: calls::ignored(&args),
+            folders: args.flag("include_dirs").unwrap_or(false),
+            ..Glob::new(args.need_filled("pattern")?, FILES)
+        })),
         "Grep" => calls::grep(&args),
         "Read" => calls::read(&args),
         "TaskList" => Ok(Action::ShellList),
@@ -296,11 +297,16 @@ fn write(action: &Action) -> Option<(&'static str, Value)> {
             rule,
         } => ("Write", written::write(path, content, *rule)),
         Action::Edit { .. } => ("Edit", EDIT.write(action)?),
-        Action::Glob { pattern, path, .. } => (
+        Action::Glob(glob) => (
             "Glob",
             object([
-                ("pattern", always(pattern.as_str())),
-                ("path", path.as_deref().map(Value::from)),
+                ("pattern", always(glob.pattern.as_str())),
+                ("path", glob.path.as_deref().map(Value::from)),
+                (
+                    "include_ignored",
+                    unless(false, glob.ignored == Ignored::Included),
+                ),
+                ("include_dirs", unless(false, glob.folders)),
             ]),
         ),
         Action::Grep(grep) => ("Grep", written::grep(grep)),

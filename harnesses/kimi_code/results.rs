@@ -23,24 +23,8 @@ const SUCCESS: &str = "Command executed successfully.";
 const FRAME: usize = 400;
 
 /// Arguments that have no effect, with what is done instead.
-const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
-    ("AskUserQuestion", "background", "the user was waited for"),
-    (
-        "Glob",
-        "include_ignored",
-        "ignored files were left out; Bash can list them",
-    ),
-    (
-        "Glob",
-        "include_dirs",
-        "only files are found; Bash can list folders",
-    ),
-    (
-        "Grep",
-        "include_ignored",
-        "ignored files were left out; Bash can search them",
-    ),
-];
+const WITHOUT_EFFECT: &[(&str, &str, &str)] =
+    &[("AskUserQuestion", "background", "the user was waited for")];
 
 /// The answer to one call.
 pub fn item(done: &Done, room: usize) -> Item {
@@ -104,7 +88,7 @@ fn tell(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> Told {
         }
         (Action::Edit { .. }, Outcome::Changed(changes)) => replaced(changes),
         (Action::Grep(grep), outcome) => search(done, grep, outcome, room),
-        (Action::Glob { .. }, Outcome::Found(out)) => {
+        (Action::Glob(_), Outcome::Found(out)) => {
             let shown = Shown::new(&out.root, None, "", false);
             let page = told::files(0, out, shown, room.saturating_sub(FRAME));
             match page.body.as_str() {

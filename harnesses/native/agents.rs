@@ -3,7 +3,7 @@
 use crate::harnesses::CallError;
 use crate::harnesses::format::agents::{message, reference, title};
 use crate::harnesses::format::args::{Args, always, object, unless};
-use crate::tools::action::{Action, AgentOut, AgentState, AgentWant, Delegate};
+use crate::tools::action::{Action, AgentOut, AgentState, AgentWant, Delegate, ToolError};
 use serde_json::{Value, json};
 
 /// What the ids begin with.
@@ -101,6 +101,25 @@ pub fn see(agents: &[String], want: AgentWant) -> Option<(&'static str, Value)> 
         AgentWant::Close => ("close_agent", json!({"target": id(first)})),
         AgentWant::Reopen => ("resume_agent", json!({"id": id(first)})),
     })
+}
+
+/// Why a call about an agent came to nothing; `None`: it is about something else.
+pub fn failed(error: &ToolError) -> Option<String> {
+    match error {
+        ToolError::NoSuchAgent { name, known } => {
+            let known: Vec<String> = known.iter().map(|agent| id(agent)).collect();
+            let known = match known.as_slice() {
+                [] => "there is none yet; spawn_agent begins one".to_owned(),
+                known => format!("there are: {}", known.join(", ")),
+            };
+            Some(format!("agent with id {} not found; {known}", id(name)))
+        }
+        ToolError::AgentClosed { name } => Some(format!(
+            "agent with id {} is closed; resume_agent takes it up again",
+            id(name)
+        )),
+        _ => None,
+    }
 }
 
 fn status(agent: &AgentOut) -> Value {

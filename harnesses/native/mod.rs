@@ -185,6 +185,8 @@ fn exec_command(args: &Args) -> Result<Action, CallError> {
         on_timeout: OnTimeout::Background,
         background: false,
         cwd_persists: false,
+        cwd_inside: false,
+        may_read: false,
         stdin: args.flag("tty").unwrap_or(false),
         env: Vec::new(),
         escalate,

@@ -61,6 +61,9 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         Outcome::Failed(error) if is_patch => patch_failed(error),
         Outcome::Refused { reason } if is_patch => format!("patch rejected: {reason}"),
         Outcome::Failed(error) => {
+            if let Some(words) = agents::failed(error) {
+                return words;
+            }
             let tool = done.call.as_ref().map_or("the call", |c| c.name.as_str());
             format!("{tool} failed: {error}")
         }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::model::ToolCall;
 use crate::tools::action::{
-    Action, Delegate, Fetch, Grep, PageForm, PatchForm, PlanStep, Read, Shell, WriteRule,
+    Action, Delegate, Fetch, Glob, Grep, PageForm, PatchForm, PlanStep, Read, Shell, WriteRule,
 };
 use serde_json::Value;
 use std::fmt::Write;
@@ -217,11 +217,10 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
             }))
         }
         "edit" => EDIT.action(&args),
-        "glob" => Ok(Action::Glob {
-            pattern: args.need_filled("pattern")?,
+        "glob" => Ok(Action::Glob(Glob {
             path: args.filled("path"),
-            limit: FOUND,
-        }),
+            ..Glob::new(args.need_filled("pattern")?, FOUND)
+        })),
         "grep" => Ok(Action::Grep(Grep {
             path: args.filled("path"),
             include: args.filled("include"),

@@ -6,13 +6,8 @@ mod results;
 
 use super::*;
 use crate::harnesses::Size;
-use crate::harnesses::tests::{
-    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
-};
-use crate::tools::action::{
-    ChangeKind, DelegateOut, Entry, FileChange, FoundOut, GrepLine, GrepOut, ListOut, Outcome,
-    Pass, ReadOut, ShellStatus, StepStatus, ToolError, Unique,
-};
+use crate::harnesses::tests::{call, calls_return, context, instructions, read, tell};
+use crate::tools::action::{Entry, ListOut, Outcome, ReadOut, StepStatus, Unique};
 use serde_json::json;
 
 const GPT: &str = "gpt-5.5";
@@ -43,19 +38,5 @@ fn out() -> ReadOut {
         total: 30,
         cut: false,
         repeated: false,
-    }
-}
-
-fn change(kind: ChangeKind) -> FileChange {
-    FileChange {
-        path: "/w/a.py".into(),
-        shown: "a.py".into(),
-        kind,
-        moved_to: None,
-        before: None,
-        after: Some("y\n".into()),
-        places: 1,
-        lines: Some((1, 1)),
-        matched_by: None,
     }
 }

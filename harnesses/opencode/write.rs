@@ -3,7 +3,9 @@
 use super::{EDIT, EXPLORE, FETCH, GENERAL, READ_LINES, TIMEOUT};
 use crate::harnesses::format::args::{always, milliseconds, object, timeout, unless};
 use crate::harnesses::format::skills;
-use crate::tools::action::{Action, Grep, GrepWant, PageForm, PatchForm, PlanStep, Read, Shell};
+use crate::tools::action::{
+    Action, Glob, Grep, GrepWant, PageForm, PatchForm, PlanStep, Read, Shell,
+};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -33,7 +35,7 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             "apply_patch",
             object([("patchText", always(text.as_str()))]),
         )),
-        Action::Glob { pattern, path, .. } => Some((
+        Action::Glob(Glob { pattern, path, .. }) => Some((
             "glob",
             object([
                 ("pattern", always(pattern.as_str())),

@@ -132,7 +132,14 @@ fn command(out: &ShellOut, room: usize) -> String {
     }
     let cut = OUTPUT.output(output, ends.len(), room, FRAME);
     if !cut.split {
-        return format!("{}{ends}", cut.head);
+        let place = match &out.output.file {
+            Some(file) if cut.omitted_bytes > 0 => format!(
+                "\n\n[Showing both ends of a long line. Full output: {}]",
+                file.display()
+            ),
+            _ => String::new(),
+        };
+        return format!("{}{place}{ends}", cut.head);
     }
     let shown = cut.tail.lines().count();
     let total = output.lines().count();

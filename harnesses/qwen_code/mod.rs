@@ -11,7 +11,7 @@ use super::format::edit::SNAKE;
 use super::format::{ask, job_id, job_number, planning, skills, surface};
 use super::{CallError, CompactPlan, Context, Done, Harness, Item, Notice, Start, State};
 use crate::model::ToolCall;
-use crate::tools::action::{Action, Grep, PlanStep, Read, Shell, WriteRule};
+use crate::tools::action::{Action, Glob, Grep, PlanStep, Read, Shell, WriteRule};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -199,11 +199,10 @@ fn action(call: &ToolCall) -> Result<Action, CallError> {
                 args.size("limit").unwrap_or(MATCHES).min(MATCHES),
             )
         })),
-        "glob" => Ok(Action::Glob {
-            pattern: args.need_filled("pattern")?,
+        "glob" => Ok(Action::Glob(Glob {
             path: args.filled("path"),
-            limit: ENTRIES,
-        }),
+            ..Glob::new(args.need_filled("pattern")?, ENTRIES)
+        })),
         "edit" => SNAKE.action(&args),
         "write_file" => Ok(Action::Write {
             path: args.need_filled("file_path")?,

@@ -9,8 +9,8 @@ use crate::harnesses::format::{
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, ChangeKind, FileChange, FoundOut, Grep, GrepOut, ListOut, Outcome, PlanStep, ReadOut,
-    Shell, ShellOut, ShellStatus, ToolError,
+    Action, ChangeKind, FileChange, FoundOut, Glob, Grep, GrepOut, ListOut, Outcome, PlanStep,
+    ReadOut, Shell, ShellOut, ShellStatus, ToolError,
 };
 use std::fmt::Write;
 
@@ -59,7 +59,7 @@ fn text(done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String 
         (Action::Write { .. }, Outcome::Changed(changes)) => written(changes),
         (_, Outcome::Changed(changes)) => edited(changes),
         (_, Outcome::Listed(out)) => listed(out),
-        (Action::Glob { pattern, path, .. }, Outcome::Found(out)) => {
+        (Action::Glob(Glob { pattern, path, .. }), Outcome::Found(out)) => {
             found(pattern, path.as_deref(), out)
         }
         (_, Outcome::Matches(out)) => matches(action, out, room),

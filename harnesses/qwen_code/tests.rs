@@ -6,15 +6,9 @@ mod results;
 
 use super::opening::Notation;
 use super::*;
-use crate::harnesses::tests::{
-    call, calls_return, context, instructions, long_shell_out, read, shell_out, tell, tell_action,
-};
+use crate::harnesses::tests::{call, calls_return, context, instructions, read, tell};
 use crate::harnesses::{Instructions, Size};
-use crate::tools::action::{
-    AskedQuestion, ChangeKind, DelegateOut, Entry, FileChange, FoundOut, Grep, GrepLine, GrepOut,
-    ListOut, Outcome, Output, PatchForm, Read, ReadOut, ShellOut, ShellStatus, StepStatus,
-    ToolError, Unique,
-};
+use crate::tools::action::{AskedQuestion, DelegateOut, Glob, Grep, Outcome, Read, Unique};
 use serde_json::json;
 
 fn told(call: ToolCall, outcome: Outcome) -> String {

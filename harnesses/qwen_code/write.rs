@@ -5,7 +5,7 @@ use crate::harnesses::format::args::{always, milliseconds, object, timeout, unle
 use crate::harnesses::format::ask;
 use crate::harnesses::format::edit::SNAKE;
 use crate::harnesses::format::skills;
-use crate::tools::action::{Action, AskedQuestion, Grep, GrepWant, PlanStep, Shell};
+use crate::tools::action::{Action, AskedQuestion, Glob, Grep, GrepWant, PlanStep, Shell};
 use serde_json::Value;
 
 /// The call of an action; `None`: this surface has none.
@@ -36,7 +36,7 @@ pub fn call(action: &Action) -> Option<(&'static str, Value)> {
             ]);
             ("list_directory", arguments)
         }
-        Action::Glob { pattern, path, .. } => {
+        Action::Glob(Glob { pattern, path, .. }) => {
             let arguments = object([
                 ("pattern", always(pattern.as_str())),
                 ("path", path.as_deref().map(Value::from)),

@@ -24,6 +24,15 @@ fn read(text: &str, first: usize, total: usize) -> ReadOut {
     }
 }
 
+fn cell(id: &str, kind: &str, source: &str, printed: &str) -> CellOut {
+    CellOut {
+        id: id.into(),
+        kind: kind.into(),
+        source: source.into(),
+        printed: printed.into(),
+    }
+}
+
 fn change(path: &str, kind: ChangeKind, places: usize) -> FileChange {
     FileChange {
         path: place(path),
@@ -105,9 +114,18 @@ fn job(status: ShellStatus, output: &str) -> Outcome {
     Outcome::Shell(out)
 }
 
-fn long() -> Outcome {
+fn one_job(id: u32, status: ShellStatus) -> JobOut {
+    JobOut {
+        id,
+        command: "make".into(),
+        status,
+        age: Duration::from_secs(2),
+    }
+}
+
+fn long(status: ShellStatus) -> Outcome {
     let text: String = (1..=9000).map(|n| format!("line {n}\n")).collect();
-    let Outcome::Shell(mut out) = shell_out("make", &text, ShellStatus::Exited(0)) else {
+    let Outcome::Shell(mut out) = shell_out("make", &text, status) else {
         unreachable!()
     };
     out.output.file = Some("/home/ada/x/outputs/1.txt".into());
@@ -176,9 +194,33 @@ pub fn outcome(name: &str) -> Outcome {
             cut: true,
             ..read("a = 1\nb = 2\n", 1, 9)
         }),
+        "read last" => Outcome::Read(read("i = 9\n", 9, 9)),
+        "read wide" => {
+            let text = format!("short\n{}\n", "x".repeat(2_500));
+            Outcome::Read(read(&text, 1, 2))
+        }
+        "read a thousand" => Outcome::Read(read(&"x\n".repeat(1_000), 1, 1_500)),
+        "read inside a line" => Outcome::Read(ReadOut {
+            cut: true,
+            lines: 1,
+            ..read("xxx", 1, 2)
+        }),
+        "read part again" => Outcome::Read(ReadOut {
+            repeated: true,
+            ..read("c = 3\nd = 4\n", 3, 9)
+        }),
         "read again" => Outcome::Read(ReadOut {
             repeated: true,
             ..read("a = 1\nb = 2\n", 1, 2)
+        }),
+        "cells" => Outcome::Cells(CellsOut {
+            path: place("a.ipynb"),
+            cells: vec![
+                cell("intro", "markdown", "# Sums", ""),
+                cell("cell-1", "code", "1 + 1", "2\n"),
+            ],
+            first: 1,
+            total: 3,
         }),
         "empty" => Outcome::Read(read("", 1, 0)),
         "past the end" => failed(ToolError::PastEnd {
@@ -209,6 +251,32 @@ pub fn outcome(name: &str) -> Outcome {
         "listed in part" => list(3, 2),
         "written" => Outcome::Changed(vec![change("a.py", ChangeKind::Add, 1)]),
         "overwritten" | "edited" => Outcome::Changed(vec![change("a.py", ChangeKind::Update, 1)]),
+        "edited in the middle" => {
+            let text = |tenth: &str| -> String {
+                let line = |n| {
+                    if n == 10 {
+                        tenth.to_owned()
+                    } else {
+                        format!("l{n}")
+                    }
+                };
+                (1..=20).map(|n| line(n) + "\n").collect()
+            };
+            let mut one = change("a.py", ChangeKind::Update, 1);
+            (one.before, one.after) = (Some(text("old")), Some(text("new")));
+            one.lines = Some((10, 10));
+            Outcome::Changed(vec![one])
+        }
+        "written the same" => {
+            let mut same = change("a.py", ChangeKind::Update, 1);
+            same.before.clone_from(&same.after);
+            Outcome::Changed(vec![same])
+        }
+        "edited the first" => {
+            let mut one = change("a.py", ChangeKind::Update, 1);
+            one.before = Some("a = 1\nb = 2\na = 3\n".into());
+            Outcome::Changed(vec![one])
+        }
         "edited in places" => Outcome::Changed(vec![change("a.py", ChangeKind::Update, 3)]),
         "patched" => Outcome::Changed(vec![
             change("a.py", ChangeKind::Update, 1),
@@ -220,7 +288,7 @@ pub fn outcome(name: &str) -> Outcome {
         "no match" => failed(ToolError::NoMatch {
             path: path(),
             index: 0,
-            near: None,
+            near: Some("1| a = 3".into()),
         }),
         "several" => failed(ToolError::Ambiguous {
             path: path(),
@@ -247,6 +315,30 @@ pub fn outcome(name: &str) -> Outcome {
         "found many" => found(150),
         "found none" => found(0),
         "matches" => matches(2, false),
+        "matches around" => {
+            let Outcome::Matches(mut out) = matches(2, false) else {
+                unreachable!()
+            };
+            let after = GrepLine {
+                is_match: false,
+                ..line("a.py", 2, "b = 2")
+            };
+            out.lines.insert(1, after);
+            Outcome::Matches(out)
+        }
+        "one match" | "wide match" => {
+            let text = match name {
+                "one match" => "a = 1".to_owned(),
+                _ => "x".repeat(2_500),
+            };
+            Outcome::Matches(GrepOut {
+                root: ROOT.into(),
+                lines: vec![line("a.py", 1, &text)],
+                total: 1,
+                cut: false,
+                searched: 12,
+            })
+        }
         "many matches" => matches(300, true),
         "no matches" => Outcome::Matches(GrepOut {
             root: ROOT.into(),
@@ -275,14 +367,31 @@ pub fn outcome(name: &str) -> Outcome {
         "still running" => job(RUNNING, "more\n"),
         "nothing new" => job(RUNNING, ""),
         "ended" => job(ShellStatus::Exited(0), "done\n"),
+        "ended badly" => job(ShellStatus::Exited(3), "bad\n"),
         "stopped" => job(ShellStatus::Signaled(15), ""),
-        "much output" => long(),
-        "jobs" => Outcome::Jobs(vec![JobOut {
-            id: 1,
-            command: "make".into(),
-            status: RUNNING,
-            age: Duration::from_secs(2),
-        }]),
+        "much output" => long(ShellStatus::Exited(0)),
+        "failing at length" => long(ShellStatus::Exited(3)),
+        "one huge line" => {
+            let Outcome::Shell(mut out) = long(ShellStatus::Exited(0)) else {
+                unreachable!()
+            };
+            out.output.text = "x".repeat(90_000);
+            out.output.bytes = 90_000;
+            Outcome::Shell(out)
+        }
+        "ended outside" => {
+            let Outcome::Shell(mut out) = shell_out("make", "built\n", ShellStatus::Exited(0))
+            else {
+                unreachable!()
+            };
+            out.back_in = Some(Box::new(ROOT.into()));
+            Outcome::Shell(out)
+        }
+        "jobs" => Outcome::Jobs(vec![one_job(1, RUNNING)]),
+        "several jobs" => Outcome::Jobs(vec![
+            one_job(1, RUNNING),
+            one_job(2, ShellStatus::Exited(0)),
+        ]),
         "no jobs" => Outcome::Jobs(Vec::new()),
         "unknown job" => failed(ToolError::NoSuchCommand {
             id: 9,
@@ -292,9 +401,20 @@ pub fn outcome(name: &str) -> Outcome {
         "plan" => Outcome::Plan(steps()),
         "no plan" => Outcome::Plan(Vec::new()),
         "mode" => Outcome::ModeSet,
+        "answered several" => {
+            Outcome::Answered(vec![vec!["A".into(), "B".into()], vec!["now".into()]])
+        }
+        "answered otherwise" => Outcome::Answered(vec![vec!["C".into()]]),
         "answered" => Outcome::Answered(vec![vec!["A".into()]]),
         "dismissed" => Outcome::Answered(vec![Vec::new()]),
         "agent" => agent(None),
+        "agent says nothing" => {
+            let Outcome::Delegated(mut out) = agent(None) else {
+                unreachable!()
+            };
+            out.text = " ".into();
+            Outcome::Delegated(out)
+        }
         "agent failed" => agent(Some("it ran out of steps")),
         "agent waits" => agents(AgentState::Waiting),
         "agent answered" => agents(answer(None)),

@@ -154,6 +154,7 @@ pub fn shell_out(command: &str, output: &str, status: ShellStatus) -> Outcome {
         status,
         wall: Duration::from_millis(1500),
         fence: None,
+        back_in: None,
     })
 }
 

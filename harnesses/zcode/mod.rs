@@ -29,6 +29,7 @@ const FAMILY: Family = Family {
     agents_later: false,
     tokens: "subagent_tokens",
     skills: SkillList::AfterPrompt,
+    shows_count: false,
 };
 
 /// What a model is told in plan mode.

@@ -330,6 +330,7 @@ fn what_is_written_is_read_the_same() {
         let action = match action {
             Action::Shell(shell) => Action::Shell(Shell {
                 on_timeout: OnTimeout::Kill,
+                may_read: false,
                 ..shell
             }),
             other => other,

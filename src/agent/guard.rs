@@ -257,6 +257,7 @@ pub(super) mod tests {
             status: ShellStatus::Exited(code),
             wall: Duration::ZERO,
             fence: None,
+            back_in: None,
         })
     }
 

@@ -36,7 +36,7 @@ const CORE: &[&str] = &[
     "SHELL",
 ];
 
-/// What every command sees: no colours, no pager, one encoding.
+/// What every command sees: no colours, no pager, no question of git, one encoding.
 const ALWAYS: &[(&str, &str)] = &[
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
@@ -47,6 +47,7 @@ const ALWAYS: &[(&str, &str)] = &[
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GH_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
     ("INTERPRETER_CI", "1"),
 ];
 
@@ -199,6 +200,7 @@ mod tests {
             ("TERM", "dumb"),
             ("NO_COLOR", "1"),
             ("GIT_PAGER", "cat"),
+            ("GIT_TERMINAL_PROMPT", "0"),
             ("LC_ALL", "C.UTF-8"),
             ("COLORTERM", ""),
             ("INTERPRETER_SANDBOX_NETWORK_DISABLED", "1"),

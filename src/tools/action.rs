@@ -6,11 +6,13 @@
 
 mod change;
 mod error;
+mod look;
 mod outcome;
 mod shell;
 
 pub use change::{Base, Pass, PatchForm, Replace, Unique, WriteRule};
 pub use error::ToolError;
+pub use look::{Glob, Grep, GrepWant, Ignored, Read};
 pub use outcome::*;
 pub use shell::{Escalation, OnTimeout, Shell, ShellKind};
 
@@ -87,14 +89,7 @@ pub enum Action {
         limit: usize,
     },
     /// Find files by name.
-    Glob {
-        /// The pattern, for example `src/**/*.rs`.
-        pattern: String,
-        /// The folder to search; `None`: the working folder.
-        path: Option<String>,
-        /// The most files.
-        limit: usize,
-    },
+    Glob(Glob),
     /// Find lines, or the files that hold them, by a regular expression.
     Grep(Grep),
     /// Run a command in the sandbox.
@@ -196,7 +191,7 @@ impl Action {
             Action::Patch { .. } => "patch",
             Action::UndoEdit { .. } => "undo",
             Action::List { .. } => "list",
-            Action::Glob { .. } => "glob",
+            Action::Glob(_) => "glob",
             Action::Grep(_) => "grep",
             Action::Shell(_) => "run",
             Action::ShellInput { .. } => "input",
@@ -216,93 +211,6 @@ impl Action {
             Action::Finish { .. } => "finish",
         }
     }
-}
-
-/// A text file, or a stretch of its lines, to be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Read {
-    /// The file.
-    pub path: String,
-    /// First line, counted from 1; of a folder the first entry.
-    pub first: usize,
-    /// `first` counts from the end: 1 is the last line. Beyond the beginning it is the beginning.
-    pub from_end: bool,
-    /// How many lines; `None`: to the end. Of a folder as many entries, or 1,000.
-    pub lines: Option<usize>,
-    /// The most bytes of text to give back; cut at a line end, or inside a longer line.
-    pub max_bytes: usize,
-    /// A folder is listed, with everything in it, instead of being an error.
-    pub or_list: bool,
-}
-
-impl Read {
-    /// A file from its beginning.
-    pub fn new(path: impl Into<String>, lines: Option<usize>, max_bytes: usize) -> Self {
-        Read {
-            path: path.into(),
-            first: 1,
-            from_end: false,
-            lines,
-            max_bytes,
-            or_list: false,
-        }
-    }
-}
-
-/// What a search looks for, where, and what it gives back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grep {
-    /// The expression in Rust's syntax.
-    pub pattern: String,
-    /// File or folder; `None`: the working folder.
-    pub path: Option<String>,
-    /// Only files whose name matches this glob.
-    pub include: Option<String>,
-    /// Only files of this kind, by ripgrep's names: `rust`, `py`, … A file that is named itself is
-    /// searched in any case.
-    pub file_type: Option<String>,
-    /// Upper and lower case are the same.
-    pub ignore_case: bool,
-    /// The expression may match across lines, and `.` matches a line end.
-    pub multiline: bool,
-    /// Lines of context before and after a match.
-    pub context: (usize, usize),
-    /// What is given back.
-    pub want: GrepWant,
-    /// How many matches, files or counts are left out at the beginning.
-    pub skip: usize,
-    /// The most matches, files or counts.
-    pub limit: usize,
-}
-
-impl Grep {
-    /// Lines of all files below the working folder.
-    pub fn new(pattern: impl Into<String>, limit: usize) -> Self {
-        Grep {
-            pattern: pattern.into(),
-            path: None,
-            include: None,
-            file_type: None,
-            ignore_case: false,
-            multiline: false,
-            context: (0, 0),
-            want: GrepWant::Lines,
-            skip: 0,
-            limit,
-        }
-    }
-}
-
-/// What a search gives back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GrepWant {
-    /// The lines, of a match across lines each: [`Outcome::Matches`].
-    Lines,
-    /// The files that have a match, newest first: [`Outcome::Found`].
-    Files,
-    /// How many matching lines each file has, or matches where one may go over several lines, by
-    /// path: [`Outcome::Counted`].
-    Counts,
 }
 
 /// A change of one cell of a notebook, which must have been read and be unchanged since.

@@ -3,6 +3,7 @@
 use super::Workbench;
 use super::action::{ChangeKind, FileChange, Outcome, Pass, Read, ReadOut, ToolError, WriteRule};
 use super::memory::Standing;
+use super::notebook;
 use super::text::{self, LIMIT, Text};
 use crate::cancel::Cancel;
 use crate::sandbox::Lift;
@@ -41,6 +42,11 @@ impl Workbench {
         let binary = || ToolError::Binary { path: shown.into() };
         if text::is_binary(&bytes) {
             return Err(binary());
+        }
+        if read.cells
+            && let Some(cells) = notebook::cells(&bytes)
+        {
+            return self.read_cells(read, path, &bytes, cells);
         }
         let first = match read.from_end {
             true => lines_of(&bytes).saturating_sub(read.first.max(1)) + 1,

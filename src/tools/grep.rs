@@ -1,7 +1,7 @@
 //! Finding lines by a regular expression, or the files that hold them.
 
 use super::Workbench;
-use super::action::{CountOut, Grep, GrepLine, GrepOut, GrepWant, Outcome, ToolError};
+use super::action::{CountOut, Grep, GrepLine, GrepOut, GrepWant, Ignored, Outcome, ToolError};
 use super::search::{ENTRIES, TIME, changed, gave_up, is_file, newest_first};
 use super::text::LIMIT;
 use super::walk::{NamePattern, Walk};
@@ -40,7 +40,7 @@ impl Workbench {
         let include = query.include.as_deref().map(NamePattern::new).transpose()?;
         let (matcher, across) = matcher(query)?;
         let mut searcher = searcher(query, across);
-        let mut builder = self.walker(&root, true);
+        let mut builder = self.walker(&root, query.ignored != Ignored::Included);
         if let Some(name) = query.file_type.as_deref().filter(|n| !n.trim().is_empty()) {
             builder.types(file_type(name)?);
         }

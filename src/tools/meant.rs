@@ -2,7 +2,7 @@
 //! the container of their training.
 
 use super::Workbench;
-use super::action::{Action, CellEdit, Grep, Read};
+use super::action::{Action, CellEdit, Glob, Grep, Read};
 use std::path::Path;
 
 /// First folders of absolute paths that models make up for the project.
@@ -23,9 +23,9 @@ impl Workbench {
             | Action::EditCell(CellEdit { path, .. })
             | Action::List { path, .. }
             | Action::ViewImage { path } => path,
-            Action::Glob {
+            Action::Glob(Glob {
                 path: Some(path), ..
-            }
+            })
             | Action::Grep(Grep {
                 path: Some(path), ..
             }) => path,

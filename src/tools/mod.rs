@@ -23,6 +23,7 @@ mod program;
 mod search;
 mod shell;
 mod shell_choice;
+mod shown;
 mod text;
 mod undo;
 mod walk;
@@ -132,11 +133,7 @@ impl Workbench {
                 respect_ignore,
                 limit,
             } => self.list(path, ignore, *respect_ignore, *limit, cancel),
-            Action::Glob {
-                pattern,
-                path,
-                limit,
-            } => self.glob(pattern, path.as_deref(), *limit, cancel),
+            Action::Glob(query) => self.glob(query, cancel),
             Action::Grep(query) => self.grep(query, cancel),
             Action::Shell(shell) => self.shell(shell, lift, room, cancel, progress),
             Action::ShellInput { id, chars, wait } => {

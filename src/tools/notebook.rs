@@ -1,13 +1,14 @@
-//! Changing one cell of a Jupyter notebook (nbformat 4), whose file is JSON.
+//! The cells of a Jupyter notebook (nbformat 4), whose file is JSON: read, and changed one by one.
 
 use super::Workbench;
-use super::action::{CellEdit, CellKind, CellMode, Outcome, ToolError};
+use super::action::{CellEdit, CellKind, CellMode, CellOut, CellsOut, Outcome, Read, ToolError};
 use super::files::Knows;
 use super::text::{LIMIT, Text, to_lf};
 use crate::sandbox::Lift;
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 impl Workbench {
     pub(super) fn edit_cell(&mut self, edit: &CellEdit, lift: &Lift) -> Result<Outcome, ToolError> {
@@ -31,6 +32,92 @@ impl Workbench {
         let change = self.change(path, shown, Some(bytes), Some(encoded), Knows::Part)?;
         Ok(Outcome::Changed(vec![change]))
     }
+
+    /// The cells that a read wants.
+    pub(super) fn read_cells(
+        &mut self,
+        read: &Read,
+        path: PathBuf,
+        bytes: &[u8],
+        mut cells: Vec<CellOut>,
+    ) -> Result<Outcome, ToolError> {
+        let (first, total) = (read.first.max(1), cells.len());
+        if first > total.max(1) {
+            return Err(ToolError::PastEnd {
+                path: read.path.clone(),
+                line: first,
+                total,
+            });
+        }
+        cells.drain(..first - 1);
+        cells.truncate(read.lines.unwrap_or(total));
+        self.memory.read(&path, bytes, None);
+        Ok(Outcome::Cells(CellsOut {
+            path,
+            cells,
+            first,
+            total,
+        }))
+    }
+}
+
+/// The cells of a notebook; `None`: it is none.
+pub(super) fn cells(bytes: &[u8]) -> Option<Vec<CellOut>> {
+    let text = Text::decode(bytes)?;
+    let notebook: Value = serde_json::from_str(&text.lf).ok()?;
+    let cells = notebook.get("cells")?.as_array()?;
+    let word = |cell: &Value, key: &str| {
+        let word = cell.get(key).and_then(Value::as_str);
+        word.unwrap_or_default().to_owned()
+    };
+    let cell = |(at, cell): (usize, &Value)| CellOut {
+        id: name(cells, at),
+        kind: word(cell, "cell_type"),
+        source: joined(cell.get("source")),
+        printed: printed(cell.get("outputs")),
+    };
+    Some(cells.iter().enumerate().map(cell).collect())
+}
+
+/// A text that is kept as one, or as its lines.
+fn joined(text: Option<&Value>) -> String {
+    match text {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(lines)) => lines.iter().filter_map(Value::as_str).collect(),
+        _ => String::new(),
+    }
+}
+
+/// What a cell printed: streams and errors as they are, of a value its text, else its type.
+fn printed(outputs: Option<&Value>) -> String {
+    let mut out = String::new();
+    for output in outputs.and_then(Value::as_array).into_iter().flatten() {
+        let text = match output.get("data").and_then(Value::as_object) {
+            None => match output.get("traceback") {
+                Some(Value::Array(lines)) => {
+                    let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+                    lines.join("\n")
+                }
+                _ => joined(output.get("text")),
+            },
+            Some(data) => {
+                let picture = data.keys().find(|kind| kind.starts_with("image/"));
+                match (picture, data.get("text/plain")) {
+                    (Some(kind), _) => format!("[{kind}]"),
+                    (None, Some(text)) => joined(Some(text)),
+                    (None, None) => data
+                        .keys()
+                        .next()
+                        .map_or_else(String::new, |k| format!("[{k}]")),
+                }
+            }
+        };
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(&text);
+    }
+    out
 }
 
 /// Notebooks are kept with an indentation of one blank and a line end.
@@ -200,6 +287,40 @@ mod tests {
         let why = apply(&mut json!([1]), &edit(None, "x", CellMode::Insert)).unwrap_err();
         assert!(why.contains("no notebook"), "{why}");
         assert_eq!(it, notebook());
+    }
+
+    #[test]
+    fn all_cells_are_read_with_what_they_printed() {
+        let mut it = notebook();
+        it["cells"][1]["outputs"] = json!([
+            {"output_type": "stream", "name": "stdout", "text": ["one\n", "two"]},
+            {"output_type": "execute_result", "data": {"text/plain": ["2"]}},
+            {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]}},
+            {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["Traceback", "E: x"]},
+        ]);
+        let cell = |id: &str, kind: &str, source: &str, printed: &str| CellOut {
+            id: id.into(),
+            kind: kind.into(),
+            source: source.into(),
+            printed: printed.into(),
+        };
+        assert_eq!(
+            cells(it.to_string().as_bytes()),
+            Some(vec![
+                cell("intro", "markdown", "# Title\nwords", ""),
+                cell(
+                    "sum",
+                    "code",
+                    "1 + 1",
+                    "one\ntwo\n2\n[image/png]\nTraceback\nE: x"
+                ),
+            ])
+        );
+        let old = br#"{"cells": [{"cell_type": "code", "source": "x"}]}"#;
+        assert_eq!(cells(old), Some(vec![cell("cell-0", "code", "x", "")]));
+        for other in ["[]", "{}", "x", r#"{"cells": 1}"#] {
+            assert_eq!(cells(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]

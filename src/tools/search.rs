@@ -1,7 +1,7 @@
 //! Looking around: list and glob, with the rules of `.gitignore` and its kind.
 
 use super::Workbench;
-use super::action::{Entry, FoundOut, ListOut, Outcome, ToolError};
+use super::action::{Entry, FoundOut, Glob, Ignored, ListOut, Outcome, ToolError};
 use super::walk::{NamePattern, Walk, split_base};
 use crate::cancel::Cancel;
 use ignore::{DirEntry, WalkBuilder};
@@ -75,40 +75,43 @@ impl Workbench {
         }))
     }
 
-    pub(super) fn glob(
-        &mut self,
-        pattern: &str,
-        path: Option<&str>,
-        limit: usize,
-        cancel: &Cancel,
-    ) -> Result<Outcome, ToolError> {
-        let (base, rest) = split_base(pattern);
+    pub(super) fn glob(&mut self, query: &Glob, cancel: &Cancel) -> Result<Outcome, ToolError> {
+        let path = query.path.as_deref();
+        let (base, rest) = split_base(&query.pattern);
         let root = match (base, path) {
             (Some(base), _) => self.existing(&base)?,
             (None, path) => self.existing(path.unwrap_or("."))?,
         };
         if !root.is_dir() {
             return Err(ToolError::NotFolder {
-                path: path.unwrap_or(pattern).into(),
+                path: path.unwrap_or(&query.pattern).into(),
             });
         }
         let wanted = NamePattern::new(rest)?;
-        let mut found = Vec::new();
-        let builder = self.walker(&root, true);
-        let mut walk = Walk::new(&builder, ENTRIES, TIME, cancel);
-        for entry in walk.by_ref() {
-            let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-            if is_file(&entry) && wanted.matches(relative) {
-                found.push((changed(&entry), entry.into_path()));
+        let search = |without_ignored: bool| {
+            let mut found = Vec::new();
+            let builder = self.walker(&root, without_ignored);
+            let mut walk = Walk::new(&builder, ENTRIES, TIME, cancel);
+            for entry in walk.by_ref() {
+                let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+                let kind = is_file(&entry) || query.folders && entry.depth() > 0 && is_dir(&entry);
+                if kind && wanted.matches(relative) {
+                    found.push((changed(&entry), entry.into_path()));
+                }
             }
+            (found, walk.stopped)
+        };
+        let (mut found, mut stopped) = search(query.ignored != Ignored::Included);
+        if found.is_empty() && query.ignored == Ignored::IfNothingElse && !stopped {
+            (found, stopped) = search(false);
         }
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
-        if walk.stopped && found.is_empty() {
+        if stopped && found.is_empty() {
             return Err(gave_up(&root));
         }
-        Ok(Outcome::Found(newest_first(root, found, 0, limit)))
+        Ok(Outcome::Found(newest_first(root, found, 0, query.limit)))
     }
 
     /// A file of the workspace has the base name of that path, wherever it lies; true as well when
@@ -192,6 +195,10 @@ pub(super) fn newest_first(
 
 pub(super) fn is_file(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|t| t.is_file())
+}
+
+fn is_dir(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|t| t.is_dir())
 }
 
 /// The error of a search that came to its limit before it found anything.

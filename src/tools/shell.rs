@@ -197,6 +197,7 @@ impl Process {
             status,
             wall,
             fence: None,
+            back_in: None,
         }
     }
 
@@ -250,13 +251,21 @@ impl Workbench {
                 ShellStatus::TimedOut
             }
         };
+        let mut out = process.out(status, process.begun.elapsed());
         if let Some(folder) = process.stream.marked().map(PathBuf::from)
             && folder.is_absolute()
             && folder.is_dir()
         {
             self.cwd = folder;
+            let roots = &self.setup.sandbox.policy().roots;
+            if shell.cwd_inside && !roots.iter().any(|root| self.cwd.starts_with(root)) {
+                self.cwd = self.setup.cwd.clone();
+                out.back_in = Some(Box::new(self.cwd.clone()));
+            }
         }
-        let out = process.out(status, process.begun.elapsed());
+        if shell.may_read && status == ShellStatus::Exited(0) {
+            self.note_shown(&shell.command, &process.dir);
+        }
         Ok(process.hinted(out, self.setup.sandbox.policy()))
     }
 

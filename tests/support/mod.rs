@@ -106,6 +106,7 @@ pub struct Agent {
     steps: Vec<Step>,
     summary: Option<String>,
     parameters: String,
+    family: Option<String>,
     names_model: bool,
     name: String,
     harness: Option<String>,
@@ -136,6 +137,7 @@ impl Agent {
             steps: Vec::new(),
             summary: None,
             parameters: String::new(),
+            family: None,
             names_model: true,
             name: "mock".into(),
             harness: None,
@@ -219,6 +221,12 @@ impl Agent {
     /// What the model writes when it is asked for a summary; takes no step of the script.
     pub fn summary(mut self, text: &str) -> Self {
         self.summary = Some(text.into());
+        self
+    }
+
+    /// The family of Ollama's model.
+    pub fn family(mut self, name: &str) -> Self {
+        self.family = Some(name.into());
         self
     }
 
@@ -318,6 +326,9 @@ impl Agent {
         let server = Server::start(self.kind, self.window, std::mem::take(&mut self.steps));
         server.set_name(&self.name);
         server.set_parameters(&self.parameters);
+        if let Some(family) = &self.family {
+            server.set_family(family);
+        }
         if let Some(text) = &self.summary {
             server.summarise_with(text);
         }

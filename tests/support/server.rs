@@ -44,8 +44,9 @@ struct Shared {
     loads_for: Duration,
     /// What its slot says to have generated.
     generated: u64,
-    /// The `parameters` text of Ollama's model.
+    /// The `parameters` text of Ollama's model, and its family.
     parameters: String,
+    family: String,
     /// What its only model is called.
     name: String,
     /// The window with which LM Studio has loaded its model.
@@ -85,6 +86,7 @@ impl Server {
             loads_for: Duration::ZERO,
             generated: 0,
             parameters: String::new(),
+            family: "mock".into(),
             name: "mock".into(),
             loaded: window,
             at: 0,
@@ -143,6 +145,11 @@ impl Server {
     /// Its model has this name.
     pub fn set_name(&self, name: &str) {
         self.shared.lock().expect("not poisoned").name = name.into();
+    }
+
+    /// Ollama's model is of this family.
+    pub fn set_family(&self, name: &str) {
+        self.shared.lock().expect("not poisoned").family = name.into();
     }
 
     /// Ollama's model has these parameters.
@@ -270,7 +277,7 @@ impl Server {
             }
             (Kind::Ollama, "/api/show") => (
                 200,
-                json!({"capabilities": tools, "details": {"family": "mock"},
+                json!({"capabilities": tools, "details": {"family": self.shared.lock().map_or(String::new(), |s| s.family.clone())},
                     "model_info": {"general.architecture": "mock", "mock.context_length": 131_072}, "parameters": self.shared.lock().map_or(String::new(), |s| s.parameters.clone())}),
             ),
             (Kind::LlamaServer, "/props") => (

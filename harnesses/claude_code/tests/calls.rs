@@ -18,6 +18,11 @@ fn reads_are_read() {
         stretch(json!({"file_path": "a", "offset": 10, "limit": 5})),
         (10, Some(5))
     );
+    let cells = |path: &str| match read(&ClaudeCode, call("Read", json!({"file_path": path}))) {
+        Ok(Action::Read(read)) => read.cells,
+        other => panic!("{other:?}"),
+    };
+    assert!(cells("a.ipynb") && !cells("a.py"));
     assert_eq!(
         read(&ClaudeCode, call("Read", json!({"file_path": "a.PNG"}))),
         Ok(Action::ViewImage {
@@ -36,6 +41,7 @@ fn commands_are_read() {
     };
     let seconds = |n| Some(Duration::from_secs(n));
     let plain = shell(json!({"command": "make"}));
+    assert!(plain.cwd_inside && plain.may_read);
     assert_eq!(plain.time_limit, seconds(120));
     assert_eq!(plain.on_timeout, OnTimeout::Background);
     assert!(plain.cwd_persists && plain.escalate.is_none());
@@ -53,9 +59,15 @@ fn commands_are_read() {
     );
 }
 
-/// Grep: files by default, 250 of them, 0 for all.
+/// Glob: 100 files; ignored ones as well. Grep: files by default, 250 of them, 0 for all.
 #[test]
 fn searches_are_read() {
+    let glob = read(&ClaudeCode, call("Glob", json!({"pattern": "*.py"})));
+    let expected = Glob {
+        ignored: Ignored::IfNothingElse,
+        ..Glob::new("*.py", 100)
+    };
+    assert_eq!(glob, Ok(Action::Glob(expected)));
     let grep = |arguments| match read(&ClaudeCode, call("Grep", arguments)) {
         Ok(Action::Grep(query)) => query,
         other => panic!("{other:?}"),

@@ -131,6 +131,55 @@ fn git_tools_are_commands() {
     assert!(matches!(wrong, Err(CallError::BadArgument { .. })));
 }
 
+/// run_tests and the like are commands.
+#[test]
+fn programs_are_commands() {
+    let command = |name: &str, arguments| match action(name, arguments) {
+        Action::Shell(shell) => shell.command,
+        other => panic!("{other:?}"),
+    };
+    for (name, arguments, expected) in [
+        ("run_tests", json!({}), "cargo test"),
+        (
+            "run_tests",
+            json!({"all_features": true, "args": "-p core 'a test'"}),
+            "cargo test --all-features -p core 'a test'",
+        ),
+        ("js_execution", json!({"code": "1 > 0"}), "node -e '1 > 0'"),
+        (
+            "image_ocr",
+            json!({"path": "a b.png"}),
+            "tesseract 'a b.png' stdout",
+        ),
+    ] {
+        assert_eq!(command(name, arguments), expected);
+    }
+}
+
+/// agent_open: the types and their aliases; explore, plan and review write nothing.
+#[test]
+fn roles_have_other_names() {
+    let role = |name: &str| {
+        let open = json!({"prompt": "p", "type": name, "allowed_tools": ["read_file"]});
+        match action("agent_open", open) {
+            Action::Delegate(part) => (part.role, part.read_only),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (name, expected, looks) in [
+        ("general", "general", false),
+        ("worker", "general", false),
+        ("explore", "explore", true),
+        ("planning", "plan", true),
+        ("code-review", "review", true),
+        ("builder", "implementer", false),
+        ("tester", "verifier", false),
+        ("custom", "custom", false),
+    ] {
+        assert_eq!(role(name), (expected.to_owned(), looks), "{name}");
+    }
+}
+
 /// The searches, and the tools for background commands.
 #[test]
 fn searches_and_tasks_are_read() {
@@ -139,7 +188,7 @@ fn searches_and_tasks_are_read() {
         Action::Grep(Grep { include: Some(glob), context: (2, 2), limit: 100, .. }) if glob == "{*.py,*.rs}"
     ));
     let glob = |query: &str| match action("file_search", json!({"query": query})) {
-        Action::Glob { pattern, .. } => pattern,
+        Action::Glob(Glob { pattern, .. }) => pattern,
         other => panic!("{other:?}"),
     };
     assert_eq!(glob("main"), "**/*main*");

@@ -8,8 +8,8 @@ use crate::harnesses::format::{skills, surface};
 use crate::harnesses::{CallError, Step};
 use crate::model::{Reply, ToolCall};
 use crate::tools::action::{
-    Action, AgentWant, AskedQuestion, CellEdit, CellKind, CellMode, Escalation, Fetch, Grep,
-    GrepWant, OnTimeout, PlanStep, Read, Shell, WriteRule,
+    Action, AgentWant, AskedQuestion, CellEdit, CellKind, CellMode, Escalation, Fetch, Glob, Grep,
+    GrepWant, Ignored, OnTimeout, PlanStep, Read, Shell, WriteRule,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -84,11 +84,12 @@ impl Family {
                 planning: false,
                 plan: args.text("plan").unwrap_or_default().to_owned(),
             }),
-            "Glob" => Ok(Action::Glob {
-                pattern: args.need_filled("pattern")?,
+            // The original finds ignored files, too; among theirs the others would not be seen.
+            "Glob" => Ok(Action::Glob(Glob {
                 path: args.filled("path"),
-                limit: FILES,
-            }),
+                ignored: Ignored::IfNothingElse,
+                ..Glob::new(args.need_filled("pattern")?, FILES)
+            })),
             "Grep" => grep(&args),
             "NotebookEdit" => cell(&args),
             "Read" => self.read_file(&args),
@@ -140,6 +141,8 @@ impl Family {
             on_timeout: self.on_timeout(&command),
             background,
             cwd_persists: !background,
+            cwd_inside: !background,
+            may_read: self.shows_count && !background,
             escalate,
             ..Shell::new(command, Duration::ZERO)
         }))
@@ -162,6 +165,7 @@ impl Family {
         Ok(Action::Read(Read {
             // Line 0 is read as line 1.
             first: size(args.positive("offset")).unwrap_or(1),
+            cells: lower.ends_with(".ipynb"),
             ..Read::new(
                 path,
                 size(args.positive("limit")).or(self.lines),

@@ -1,5 +1,6 @@
 //! How what came of a call is told.
 
+use super::calls::READ_BYTES;
 use super::{Family, agents, numbered_plan, reminder, search, shell};
 use crate::harnesses::format::args::Args;
 use crate::harnesses::format::skills;
@@ -8,8 +9,8 @@ use crate::harnesses::format::{
 };
 use crate::harnesses::{Done, Item};
 use crate::tools::action::{
-    Action, AskedQuestion, ChangeKind, FileChange, JobOut, Outcome, PageOut, ReadOut, ShellStatus,
-    ToolError, Unique,
+    Action, AskedQuestion, CellsOut, ChangeKind, FileChange, Glob, JobOut, Outcome, PageOut,
+    ReadOut, ShellStatus, ToolError, Unique,
 };
 use std::fmt::Write;
 
@@ -43,6 +44,7 @@ impl Family {
     fn text(&self, done: &Done, action: &Action, outcome: &Outcome, room: usize) -> String {
         match (action, outcome) {
             (_, Outcome::Read(out)) => read(out, self.given(done, "limit"), room),
+            (_, Outcome::Cells(out)) => cells(out, room),
             (Action::Read(_), Outcome::Failed(error)) => {
                 reminder(&format!("Warning: {error}. Choose a smaller offset."))
             }
@@ -53,7 +55,7 @@ impl Family {
             (Action::Write { .. }, Outcome::Changed(changes)) => written(changes),
             (_, Outcome::Changed(changes)) => edited(action, changes),
             (Action::Grep(query), Outcome::Found(out)) => search::files(query, out, room),
-            (Action::Glob { path, .. }, Outcome::Found(out)) => {
+            (Action::Glob(Glob { path, .. }), Outcome::Found(out)) => {
                 search::globbed(path.as_deref(), out, room)
             }
             (Action::Grep(query), Outcome::Matches(out)) => {
@@ -150,6 +152,8 @@ fn is_notice(action: &Action, error: &ToolError) -> bool {
     )
 }
 
+/// The most bytes of what one cell of a notebook printed.
+const PRINTED: usize = 4_000;
 /// What the line about further lines may take.
 const PARTIAL: usize = 100;
 
@@ -171,6 +175,44 @@ fn read(out: &ReadOut, limited: bool, room: usize) -> String {
         );
     }
     text.to_owned()
+}
+
+/// The cells of a notebook, each with its id, its kind and what it printed, as many as fit.
+fn cells(out: &CellsOut, room: usize) -> String {
+    if out.cells.is_empty() {
+        return reminder("Warning: the notebook has no cells.");
+    }
+    let room = room.min(READ_BYTES).saturating_sub(PARTIAL);
+    let mut text = String::new();
+    let mut shown = 0;
+    for cell in &out.cells {
+        let printed = match cell.printed.trim_end() {
+            "" => String::new(),
+            printed => format!("\n<output>\n{}\n</output>", clip(printed, PRINTED)),
+        };
+        let whole = format!(
+            "<cell id=\"{}\" type=\"{}\">\n{}{printed}\n</cell>\n",
+            cell.id,
+            cell.kind,
+            cell.source.trim_end_matches('\n')
+        );
+        if shown > 0 && text.len() + whole.len() > room {
+            break;
+        }
+        text.push_str(&whole);
+        shown += 1;
+    }
+    let last = (out.first + shown).saturating_sub(1);
+    if last < out.total {
+        let _ = write!(
+            text,
+            "\n[PARTIAL view: cells {}-{last} of {}. To go on: offset {}.]",
+            out.first,
+            out.total,
+            last + 1
+        );
+    }
+    text.trim_end().to_owned()
 }
 
 /// What keeps a model from reading a file again that it just changed.

@@ -12,6 +12,8 @@ use std::time::Duration;
 const FAILURE: usize = 10_000;
 /// The beginning and the end of an output that is too large to be shown, in bytes.
 const PREVIEW: (usize, usize) = (2000, 1000);
+/// What the line about another working folder may take.
+const BACK: usize = 200;
 /// What the sentences of a cut output may take.
 const FRAME: usize = 400;
 /// Programs whose exit code 1 is an answer, not a failure.
@@ -36,6 +38,7 @@ impl Family {
         }
         let around = lines.iter().map(String::len).sum::<usize>()
             + out.fence.as_ref().map_or(0, String::len)
+            + out.back_in.as_ref().map_or(0, |_| BACK)
             + 2;
         let output = self.output(out, around, room);
         match output.is_empty() {
@@ -44,6 +47,8 @@ impl Family {
             true => {}
         }
         lines.extend(out.fence.clone());
+        let back = out.back_in.as_ref();
+        lines.extend(back.map(|dir| format!("Shell cwd was reset to {}", dir.display())));
         lines.join("\n")
     }
 

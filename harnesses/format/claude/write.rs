@@ -5,7 +5,7 @@ use super::{Family, SkillList, agents, task_id};
 use crate::harnesses::format::edit::SNAKE;
 use crate::harnesses::format::{skills, surface};
 use crate::tools::action::{
-    Action, AskedQuestion, CellKind, CellMode, Grep, GrepWant, PlanStep, Read, Shell,
+    Action, AskedQuestion, CellKind, CellMode, Glob, Grep, GrepWant, PlanStep, Read, Shell,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Family {
                 rule,
             } if !rule.append => ("Write", json!({"file_path": path, "content": content})),
             Action::Edit { .. } => ("Edit", SNAKE.write(action)?),
-            Action::Glob { pattern, path, .. } => {
+            Action::Glob(Glob { pattern, path, .. }) => {
                 let mut call = json!({"pattern": pattern});
                 put(&mut call, "path", path.clone());
                 ("Glob", call)

@@ -3,7 +3,7 @@
 use crate::harnesses::CallError;
 use crate::harnesses::format::args::{self, Args};
 use crate::tools::action::{
-    Action, AskedQuestion, Fetch, Grep, GrepWant, PlanStep, Read, WriteRule,
+    Action, AskedQuestion, Fetch, Grep, GrepWant, Ignored, PlanStep, Read, WriteRule,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -50,6 +50,14 @@ pub fn write(args: &Args, read_first: bool) -> Result<Action, CallError> {
     })
 }
 
+/// Whether a search finds what ignore rules name.
+pub fn ignored(args: &Args) -> Ignored {
+    match args.flag("include_ignored") {
+        Some(true) => Ignored::Included,
+        _ => Ignored::LeftOut,
+    }
+}
+
 /// Grep.
 pub fn grep(args: &Args) -> Result<Action, CallError> {
     let want = match args.text("output_mode").unwrap_or("files_with_matches") {
@@ -82,6 +90,7 @@ pub fn grep(args: &Args) -> Result<Action, CallError> {
         ),
         want,
         skip: args.size("offset").unwrap_or(0),
+        ignored: ignored(args),
         ..Grep::new(args.need_filled("pattern")?, limit)
     }))
 }

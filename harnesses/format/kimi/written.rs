@@ -3,7 +3,7 @@
 use super::calls::{HITS, READ};
 use super::status_name;
 use crate::harnesses::format::args::{always, object, unless};
-use crate::tools::action::{AskedQuestion, Grep, GrepWant, PlanStep, Read, WriteRule};
+use crate::tools::action::{AskedQuestion, Grep, GrepWant, Ignored, PlanStep, Read, WriteRule};
 use serde_json::{Value, json};
 
 /// Of Read and ReadFile.
@@ -46,6 +46,10 @@ pub fn grep(grep: &Grep) -> Value {
         ("head_limit", unless(HITS.0, grep.limit)),
         ("offset", unless(0, grep.skip)),
         ("multiline", unless(false, grep.multiline)),
+        (
+            "include_ignored",
+            unless(false, grep.ignored == Ignored::Included),
+        ),
     ])
 }
 

@@ -67,6 +67,19 @@ fn edits_are_read() {
     ));
 }
 
+/// facts: Glob: 1 000 at most; folders unless `include_dirs` is false; ignored files are found.
+#[test]
+fn globs_are_read() {
+    let glob = |arguments| match read(&KimiCli, call("Glob", arguments)) {
+        Ok(Action::Glob(glob)) => glob,
+        other => panic!("{other:?}"),
+    };
+    let plain = glob(json!({"pattern": "**/*.py"}));
+    assert_eq!((plain.limit, plain.folders), (1000, true));
+    assert_eq!(plain.ignored, Ignored::IfNothingElse);
+    assert!(!glob(json!({"pattern": "*", "include_dirs": false})).folders);
+}
+
 /// facts: TaskOutput waits only with `block`, 30 seconds by default.
 #[test]
 fn looks_at_tasks_are_read() {
@@ -117,6 +130,7 @@ fn calls_come_back_from_their_actions() {
         ),
         ("FetchURL", json!({"url": "https://example.org/a"})),
         ("Glob", json!({"pattern": "**/*.py", "directory": "src"})),
+        ("Glob", json!({"pattern": "*", "include_dirs": false})),
         (
             "Grep",
             json!({"pattern": "x", "output_mode": "content", "-B": 1, "-A": 1, "type": "py"}),

@@ -101,7 +101,12 @@ fn calls_come_back_from_their_actions() {
         ("EnterPlanMode", json!({})),
         ("FetchURL", json!({"url": "https://example.org/a"})),
         ("Glob", json!({"pattern": "*.py", "path": "src"})),
+        (
+            "Glob",
+            json!({"pattern": "*", "include_ignored": true, "include_dirs": true}),
+        ),
         ("Grep", json!({"pattern": "x"})),
+        ("Grep", json!({"pattern": "x", "include_ignored": true})),
         (
             "Grep",
             json!({"pattern": "x", "path": "a", "glob": "*.py", "type": "py", "-i": true,

@@ -118,11 +118,11 @@ fn searches_are_read() {
     ));
     assert!(matches!(
         read(&QwenCode, call("glob", json!({"pattern": "*.py"}))),
-        Ok(Action::Glob {
+        Ok(Action::Glob(Glob {
             limit: 100,
             path: None,
             ..
-        })
+        }))
     ));
     let stop = |id: &str| read(&QwenCode, call("task_stop", json!({"task_id": id})));
     assert_eq!(stop(&task_id(26)), Ok(Action::ShellStop { id: 26 }));

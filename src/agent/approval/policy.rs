@@ -161,7 +161,7 @@ impl Judge {
             | Action::ShellList
             | Action::Read(_)
             | Action::List { .. }
-            | Action::Glob { .. }
+            | Action::Glob(_)
             | Action::Grep(_)
             | Action::Plan { .. }
             | Action::PlanRead

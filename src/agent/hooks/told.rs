@@ -1,7 +1,7 @@
 //! How hooks are told of tools: by the names and fields that users of Codex and Claude Code know.
 
 use crate::model::join_text;
-use crate::tools::action::{Action, ChangeKind, Outcome};
+use crate::tools::action::{Action, ChangeKind, Glob, Outcome};
 use crate::tools::mcp::shown_name;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -75,7 +75,7 @@ pub(super) fn tool(action: &Action) -> Option<Tool> {
         ),
         Action::Read(read) => tool("Read", &[], json!({ "file_path": read.path })),
         Action::List { path, .. } => tool("LS", &[], json!({ "path": path })),
-        Action::Glob { pattern, path, .. } => {
+        Action::Glob(Glob { pattern, path, .. }) => {
             tool("Glob", &[], json!({ "pattern": pattern, "path": path }))
         }
         Action::Fetch(fetch) => tool("WebFetch", &[], json!({ "url": fetch.url })),
@@ -109,6 +109,7 @@ pub(super) fn response(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Shell(shell) => shell.output.text.clone(),
         Outcome::Read(read) => read.text.clone(),
+        Outcome::Cells(out) => out.text(),
         Outcome::Changed(files) => {
             let mut text = "Success. Updated the following files:\n".to_owned();
             for file in files {

@@ -230,5 +230,6 @@ pub(in crate::agent) fn as_command(action: &Action, outcome: Outcome) -> Outcome
         status: ShellStatus::Exited(i32::from(failed)),
         wall: Duration::ZERO,
         fence: None,
+        back_in: None,
     })
 }

@@ -153,6 +153,7 @@ impl Session {
             let cwd = &self.context.cwd;
             let paths = match &done.result {
                 Ok((_, Outcome::Read(read))) => vec![read.path.clone()],
+                Ok((_, Outcome::Cells(out))) => vec![out.path.clone()],
                 Ok((_, Outcome::Shell(out))) if self.harness.nested_by_command() => {
                     instructions::named(&out.command, &out.dir, cwd)
                 }

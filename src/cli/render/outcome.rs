@@ -168,6 +168,7 @@ pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
         }
         Outcome::Read(r) if r.lines == r.total => good(lines(r.total)),
         Outcome::Read(r) => good(format!("{} of {}", r.lines, lines(r.total))),
+        Outcome::Cells(c) => good(format!("{} of {} cells", c.cells.len(), c.total)),
         Outcome::Listed(l) => good(format!("{} entries", l.entries.len() + l.more)),
         Outcome::Found(f) => good(format!("{} files", f.total)),
         Outcome::Matches(m) => good(lines(m.total)),

@@ -2,7 +2,7 @@
 
 use super::sanitize::one_line;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, AgentWant, Grep};
+use crate::tools::action::{Action, AgentWant, Glob, Grep};
 use crate::tools::patch_paths;
 use std::path::Path;
 use std::time::Duration;
@@ -73,11 +73,12 @@ pub fn whole_gist(action: &Action) -> String {
             None => edit.path.clone(),
         },
         Action::Patch { text, form, .. } => patch_paths(text, *form).unwrap_or_default().join(", "),
-        Action::Glob { pattern, path, .. } | Action::Grep(Grep { pattern, path, .. }) => match path
-        {
-            Some(path) => format!("{pattern} in {path}"),
-            None => pattern.clone(),
-        },
+        Action::Glob(Glob { pattern, path, .. }) | Action::Grep(Grep { pattern, path, .. }) => {
+            match path {
+                Some(path) => format!("{pattern} in {path}"),
+                None => pattern.clone(),
+            }
+        }
         Action::Shell(s) => s.command.clone(),
         Action::Fetch(fetch) => fetch.url.clone(),
         Action::ShellInput { id, .. }

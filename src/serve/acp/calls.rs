@@ -41,7 +41,7 @@ pub fn kind(action: &Action) -> &'static str {
         | Action::Patch { .. }
         | Action::UndoEdit { .. } => "edit",
         Action::Skill { .. } => "read",
-        Action::List { .. } | Action::Glob { .. } | Action::Grep(_) => "search",
+        Action::List { .. } | Action::Glob(_) | Action::Grep(_) => "search",
         Action::Shell(_)
         | Action::ShellInput { .. }
         | Action::ShellWait { .. }
@@ -74,7 +74,7 @@ pub fn title(action: &Action) -> String {
         Action::Patch { .. } => "Patch",
         Action::UndoEdit { .. } => "Take back the last edit of",
         Action::List { .. } => "List",
-        Action::Glob { .. } => "Find files",
+        Action::Glob(_) => "Find files",
         Action::Grep(grep) if grep.want == GrepWant::Files => "Find files with",
         Action::Grep(_) => "Search for",
         Action::ShellInput { .. } => "Write to",
@@ -213,6 +213,7 @@ pub fn ended(outcome: &Outcome) -> Ended {
         }
         Outcome::ToolsFound(text) => end.content = Some(vec![fenced("", text)]),
         Outcome::Read(out) => end.content = Some(vec![fenced("", &out.text)]),
+        Outcome::Cells(out) => end.content = Some(vec![fenced("", &out.text())]),
         Outcome::Fetched(page) => {
             end.content = Some(vec![match &page.redirect {
                 Some(to) => words(&format!("It leads to {to}")),

@@ -136,6 +136,7 @@ fn a_command_starts_and_completes_under_one_id() {
         status: ShellStatus::Exited(7),
         wall: Duration::ZERO,
         fence: None,
+        back_in: None,
     };
     let action = Action::Shell(shell);
     let lines = lines(&[

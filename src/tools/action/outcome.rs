@@ -11,6 +11,8 @@ use std::time::Duration;
 pub enum Outcome {
     /// Of a read.
     Read(ReadOut),
+    /// Of a read of a notebook by its cells.
+    Cells(CellsOut),
     /// Of a write, edit, insert, patch or undo: each file that changed, in order.
     Changed(Vec<FileChange>),
     /// Of a list.
@@ -128,6 +130,40 @@ pub struct ReadOut {
     pub cut: bool,
     /// The same stretch was given before in this session, and the file has not changed since.
     pub repeated: bool,
+}
+
+/// Cells of a notebook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellsOut {
+    /// The notebook, absolute.
+    pub path: PathBuf,
+    /// The cells that are given.
+    pub cells: Vec<CellOut>,
+    /// The number of the first one given, from 1.
+    pub first: usize,
+    /// How many cells the notebook has.
+    pub total: usize,
+}
+
+impl CellsOut {
+    /// What stands in the cells, with a blank line between them.
+    pub fn text(&self) -> String {
+        let cells = self.cells.iter().map(|cell| cell.source.trim_end());
+        cells.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// One cell of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellOut {
+    /// Its id, or `cell-0` and so on where it has none.
+    pub id: String,
+    /// `code`, `markdown`, …
+    pub kind: String,
+    /// Its text.
+    pub source: String,
+    /// What it printed, as text; pictures by their type.
+    pub printed: String,
 }
 
 /// One file that changed.
@@ -343,6 +379,8 @@ pub struct ShellOut {
     pub wall: Duration,
     /// One sentence when the sandbox is the likely cause of the failure, and what to do.
     pub fence: Option<String>,
+    /// The next command starts here again, since the command ended in a folder that is outside.
+    pub back_in: Option<Box<PathBuf>>,
 }
 
 impl ShellOut {

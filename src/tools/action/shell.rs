@@ -20,6 +20,13 @@ pub struct Shell {
     pub background: bool,
     /// The folder that the command ends in is where the next one starts.
     pub cwd_persists: bool,
+    /// Only if it is inside of the session's folder or another that may be written; else the next
+    /// one starts in the session's folder again.
+    #[serde(default)]
+    pub cwd_inside: bool,
+    /// A command that does nothing but show one file counts as reading it.
+    #[serde(default)]
+    pub may_read: bool,
     /// Keep its standard input open for [`Action::ShellInput`]; else it is empty.
     pub stdin: bool,
     /// Further variables.
@@ -39,6 +46,8 @@ impl Shell {
             on_timeout: OnTimeout::Kill,
             background: false,
             cwd_persists: false,
+            cwd_inside: false,
+            may_read: false,
             stdin: false,
             env: Vec::new(),
             escalate: None,

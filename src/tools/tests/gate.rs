@@ -168,11 +168,10 @@ fn no_tool_that_reads_shows_secrets_or_waits_for_ever() {
                 respect_ignore: true,
                 limit: 10,
             },
-            Action::Glob {
-                pattern: "*".into(),
+            Action::Glob(Glob {
                 path: Some(path.into()),
-                limit: 10,
-            },
+                ..Glob::new("*", 10)
+            }),
         ] {
             let shown = format!("{action:?}");
             let began = std::time::Instant::now();

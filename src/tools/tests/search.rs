@@ -260,11 +260,10 @@ fn a_glob_gives_the_newest_first() {
     age(&b, "src/main.rs", 1000);
     age(&b, "src/lib/deep.rs", 2000);
     let dir = b.dir.clone();
-    let mut glob = |pattern: &str, path: Option<&str>, limit| match b.run(Action::Glob {
-        pattern: pattern.into(),
+    let mut glob = |pattern: &str, path: Option<&str>, limit| match b.run(Action::Glob(Glob {
         path: path.map(String::from),
-        limit,
-    }) {
+        ..Glob::new(pattern, limit)
+    })) {
         Outcome::Found(out) => {
             let names = out.paths.iter().map(|p| {
                 let relative = p.strip_prefix(&dir).expect("inside");
@@ -285,12 +284,76 @@ fn a_glob_gives_the_newest_first() {
     let absolute = format!("{}/src/l*/*", dir.display());
     assert_eq!(glob(&absolute, None, 9), ("src/lib/deep.rs".into(), 1));
     assert_eq!(glob("*.py", None, 9), (String::new(), 0));
-    let bad = Action::Glob {
-        pattern: "[".into(),
-        path: None,
-        limit: 1,
-    };
+    let bad = Action::Glob(Glob::new("[", 1));
     assert!(matches!(b.error(bad), ToolError::BadPattern { .. }));
+}
+
+/// What `rg --files` and `rg --files --no-ignore` list, and `find` with its folders.
+#[test]
+fn a_search_finds_ignored_files_and_folders_where_they_are_wanted() {
+    let mut b = workspace()
+        .file("target/build.log", "needle\n")
+        .file("target/a.o", "x");
+    let dir = b.dir.clone();
+    let names = |outcome| match outcome {
+        Outcome::Found(out) => {
+            let names = out.paths.iter().map(|path| {
+                let relative = path.strip_prefix(&dir).expect("inside");
+                relative.display().to_string()
+            });
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names.join(" ")
+        }
+        other => panic!("{other:?}"),
+    };
+    let glob = |pattern: &str, ignored, folders| {
+        Action::Glob(Glob {
+            ignored,
+            folders,
+            ..Glob::new(pattern, 99)
+        })
+    };
+    for (pattern, ignored, folders, wanted) in [
+        ("target/*", Ignored::LeftOut, true, ""),
+        (
+            "target/*",
+            Ignored::IfNothingElse,
+            false,
+            "target/a.o target/build.log target/out.rs",
+        ),
+        (
+            "*.{rs,o}",
+            Ignored::IfNothingElse,
+            false,
+            "src/lib/deep.rs src/main.rs",
+        ),
+        (
+            "*.{rs,o}",
+            Ignored::Included,
+            false,
+            "src/lib/deep.rs src/main.rs target/a.o target/out.rs",
+        ),
+        ("src/*", Ignored::LeftOut, false, "src/main.rs"),
+        ("src/*", Ignored::LeftOut, true, "src/lib src/main.rs"),
+    ] {
+        let found = names(b.run(glob(pattern, ignored, folders)));
+        assert_eq!(found, wanted, "{pattern} {ignored:?} {folders}");
+    }
+    let grep = |ignored| {
+        Action::Grep(Grep {
+            want: GrepWant::Files,
+            ignored,
+            ..Grep::new("needle", 99)
+        })
+    };
+    let left_out = names(b.run(grep(Ignored::LeftOut)));
+    assert!(!left_out.contains("build.log"), "{left_out}");
+    let all = names(b.run(grep(Ignored::Included)));
+    assert!(
+        all.contains("target/build.log") && !all.contains(".git/"),
+        "{all}"
+    );
 }
 
 #[test]

@@ -195,6 +195,58 @@ fn the_folder_persists_and_nobody_sees_how() {
     assert_eq!(back.output.text, format!("{}\n", b.dir.display()));
 }
 
+/// Where the harness has it so, a command that ends outside of the workspace leads back.
+#[test]
+fn the_folder_is_left_where_it_is_outside() {
+    let mut b = Bench::new().file("sub/f", "");
+    let mut stay = shell("cd sub");
+    (stay.cwd_persists, stay.cwd_inside) = (true, true);
+    assert_eq!(out(&mut b, stay.clone()).back_in, None);
+    assert_eq!(b.bench.cwd(), b.dir.join("sub"));
+    stay.command = "cd /usr && pwd".into();
+    let away = out(&mut b, stay.clone());
+    assert_eq!(away.output.text, "/usr\n");
+    assert_eq!(away.back_in.as_deref(), Some(&b.dir));
+    assert_eq!(b.bench.cwd(), b.dir);
+    stay.cwd_inside = false;
+    assert_eq!(out(&mut b, stay).back_in, None);
+    assert_eq!(b.bench.cwd(), Path::new("/usr"));
+}
+
+/// Where the harness has it so, `cat` is a read: what it showed may be edited.
+#[test]
+fn a_command_that_shows_a_file_counts_as_reading_it() {
+    let mut b = Bench::new()
+        .file("sub/a.py", "x = 1\n")
+        .file("b.py", "x = 1\n");
+    let edit = |path: &str| {
+        let mut action = edit(path, "x = 1", "x = 2");
+        if let Action::Edit { read_first, .. } = &mut action {
+            *read_first = true;
+        }
+        action
+    };
+    let mut show = shell("cat a.py");
+    show.dir = Some("sub".into());
+    out(&mut b, show.clone());
+    assert!(matches!(
+        b.error(edit("sub/a.py")),
+        ToolError::NotRead { .. }
+    ));
+    show.may_read = true;
+    show.command = "cat a.py && true".into();
+    out(&mut b, show.clone());
+    assert!(matches!(
+        b.error(edit("sub/a.py")),
+        ToolError::NotRead { .. }
+    ));
+    show.command = "cat a.py".into();
+    out(&mut b, show);
+    b.changed(edit("sub/a.py"));
+    assert_eq!(b.text("sub/a.py"), "x = 2\n");
+    assert!(matches!(b.error(edit("b.py")), ToolError::NotRead { .. }));
+}
+
 #[test]
 fn a_command_goes_on_in_the_background() {
     let mut b = Bench::new();
@@ -427,6 +479,19 @@ fn of_what_ended_the_latest_are_remembered() {
     };
     let ids: Vec<u32> = jobs.iter().map(|j| j.id).collect();
     assert_eq!(ids, (5..=20).collect::<Vec<_>>());
+}
+
+/// Facts of native: at most 64 live sessions.
+#[test]
+fn there_is_room_for_64_commands() {
+    let mut b = Bench::new();
+    let ids: Vec<u32> = (0..64).map(|_| start(&mut b, "sleep 99")).collect();
+    let mut another = shell("true");
+    another.background = true;
+    let error = b.error(Action::Shell(another.clone())).to_string();
+    assert!(error.contains("64 commands"), "{error}");
+    b.run(Action::ShellStop { id: ids[0] });
+    out(&mut b, another);
 }
 
 #[test]

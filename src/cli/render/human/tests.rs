@@ -108,6 +108,7 @@ fn session() -> Vec<Event> {
         job: None,
         wall: Duration::from_secs(1),
         fence: None,
+        back_in: None,
     });
     let read = Action::Read(Read::new("src/a-file-with-a-rather-long-name.c", None, 9));
     let plan = ["look", "mend"].map(|text| PlanStep {

@@ -114,6 +114,7 @@ fn output_stands_in_a_fence_that_it_cannot_end_and_holds_nothing_raw() {
         status: ShellStatus::Exited(3),
         wall: Duration::ZERO,
         fence: None,
+        back_in: None,
     };
     let end = ended(&Outcome::Shell(out));
     assert_eq!(end.status, "failed");
