@@ -4,7 +4,7 @@
 use super::args::Options;
 use super::commands::models::{self, Found};
 use super::commands::session::Setup;
-use super::person::{eprint_safe, eprintln_safe};
+use super::person::eprint_safe;
 use super::pick::pick;
 use super::render::sanitize::{one_line, sanitize};
 use super::render::wrap::hanging;
@@ -77,10 +77,12 @@ pub fn choose(
     cancel: &Cancel,
     front: &mut dyn Frontend,
 ) -> Result<(), String> {
-    eprintln_safe("This is the first start. Looking for models on this machine …");
+    let begins = "This is the first start. Looking for models on this machine …";
+    eprint_safe(&hanging(begins, terminal::columns()));
     let (found, troubles) = models::found(&setup.config, options.chat_completions, cancel);
     for trouble in troubles {
-        eprintln_safe(&format!("  {}", sanitize(&trouble)));
+        let trouble = format!("  {}", sanitize(&trouble));
+        eprint_safe(&hanging(&trouble, terminal::columns()));
     }
     let (rows, offers) = offers(found, setup, options);
     let servers = "Ollama, LM Studio, llama-server or vLLM";
@@ -98,7 +100,7 @@ pub fn choose(
             Some(Offer::Hosted(hosted)) => match hosted_model(hosted, setup, options, cancel) {
                 Ok(model) => (hosted.id.clone(), model),
                 Err(why) => {
-                    eprintln_safe(&sanitize(&why));
+                    eprint_safe(&hanging(&sanitize(&why), terminal::columns()));
                     continue;
                 }
             },

@@ -1,6 +1,6 @@
 //! What an action is about, and what came of it, in few words.
 
-use super::phrases::{duration, lines, shorten};
+use super::phrases::{duration, lines, shorten, thousands};
 use super::sanitize::one_line;
 use super::wrap::{cells, fit_start, paint, rows};
 use super::{Theme, diff};
@@ -138,12 +138,21 @@ impl Told {
     }
 }
 
-/// What is shown of an outcome; nothing where other lines show it.
-pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
+/// What is shown of an outcome, in a terminal of so many columns; nothing where other lines show it.
+pub fn told(outcome: &Outcome, theme: &Theme, columns: Option<usize>) -> Option<Told> {
     let good = |words: String| Told::new(State::Good, words);
+    // A line of an output, which keeps to one row.
+    let line = |text: &str| {
+        let text = shorten(&one_line(text));
+        let text = match columns {
+            Some(columns) => fit_start(&text, columns.saturating_sub(2)),
+            None => text,
+        };
+        format!("  {}\n", theme.dim.paint(text))
+    };
     Some(match outcome {
         Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => return None,
-        Outcome::ModeSet => good("done".into()),
+        Outcome::ModeSet => good(String::new()),
         Outcome::Skill(skill) => good(lines(skill.text.lines().count())),
         Outcome::Counted(c) => good(format!("{} lines in {} files", c.total, c.total_files)),
         Outcome::Jobs(jobs) => good(format!("{} commands", jobs.len())),
@@ -177,7 +186,6 @@ pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
         }),
         Outcome::Mcp(out) => {
             let text = crate::model::join_text(&out.parts);
-            let line = |l: &str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
             let (state, words) = match out.is_error {
                 true => (State::Bad, "failed"),
                 false => (State::Good, ""),
@@ -223,11 +231,19 @@ pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
             } else {
                 OUTPUT_TAIL
             };
+            let all = s.output.text.lines().count();
+            // That there is more than is shown is said, and how much.
+            let size = match &s.output.file {
+                _ if all <= most || columns.is_none() => None,
+                None => Some(lines(all)),
+                Some(_) => Some(format!("{} bytes", thousands(s.output.bytes))),
+            };
+            let words = Some(words).filter(|w| !w.is_empty());
+            let words: Vec<String> = words.into_iter().chain(size).collect();
             let tail: Vec<_> = s.output.text.lines().rev().take(most).collect();
-            let line = |l: &&str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
             Told {
-                lines: tail.iter().rev().map(line).collect(),
-                ..Told::new(state, words)
+                lines: tail.into_iter().rev().map(line).collect(),
+                ..Told::new(state, words.join(" · "))
             }
         }
         Outcome::Failed(e) => Told::why(State::Bad, "", shorten(&one_line(&e.to_string()))),

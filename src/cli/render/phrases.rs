@@ -2,7 +2,7 @@
 
 use super::sanitize::one_line;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, AgentWant, Grep};
+use crate::tools::action::{Action, AgentWant, Grep, Outcome, Read};
 use crate::tools::patch_paths;
 use std::path::Path;
 use std::time::Duration;
@@ -37,6 +37,17 @@ pub fn gist_in(action: &Action, cwd: &Path) -> String {
         Action::Shell(_) | Action::Mcp(_) | Action::Ask { .. } => shorten(&whole),
         _ if below == "/" => shorten(&whole),
         _ => shorten(&whole.replace(&below, "")),
+    }
+}
+
+/// The same when it is over. Where a whole file was read, it does not matter how far it would have
+/// been.
+pub fn gist_of(action: &Action, outcome: &Outcome, cwd: &Path) -> String {
+    match (action, outcome) {
+        (Action::Read(read), Outcome::Read(out)) if out.lines == out.total => {
+            gist_in(&Action::Read(Read::new(&read.path, None, 0)), cwd)
+        }
+        _ => gist_in(action, cwd),
     }
 }
 
@@ -84,8 +95,8 @@ pub fn whole_gist(action: &Action) -> String {
         | Action::ShellStop { id }
         | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
         Action::Mode { planning, .. } => match planning {
-            true => "planning begins".into(),
-            false => "planning ends".into(),
+            true => "begins".into(),
+            false => "ends".into(),
         },
         Action::Ask { questions } => {
             let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
