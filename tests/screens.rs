@@ -493,7 +493,8 @@ fn nothing_raw_of_anyone_reaches_the_terminal() {
         assert!(Instant::now() < end, "{:?}", t.screen());
         std::thread::sleep(Duration::from_millis(50));
     }
-    t.wait_for("^[]0;evil");
+    t.wait_for("8 requests");
+    t.at_prompt();
     for line in [
         "/diff",
         "/sessions",

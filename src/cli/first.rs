@@ -38,6 +38,9 @@ const KNOWN: [&str; 10] = [
     "openrouter",
 ];
 
+/// What there is to do without a local server.
+const NO_SERVER: &str = "No local server with a model that calls tools answers at its usual address. Start Ollama, LM Studio, llama-server or vLLM (Esc leaves this list), say where one is (for example -c model_providers.llamacpp.base_url=http://127.0.0.1:9000/v1 --local-provider llamacpp), or take a hosted provider.";
+
 /// What can be chosen.
 enum Offer {
     Local(Box<Found>),
@@ -85,15 +88,15 @@ pub fn choose(
         eprint_safe(&hanging(&trouble, terminal::columns()));
     }
     let (rows, offers) = offers(found, setup, options);
-    let servers = "Ollama, LM Studio, llama-server or vLLM";
     let title = match offers.first() {
-        Some(Offer::Local(_)) => "Which model?".to_owned(),
-        _ => format!(
-            "No local server has a model that calls tools. Start {servers}, or take a hosted provider:"
-        ),
+        Some(Offer::Local(_)) => "Which model?",
+        _ => {
+            eprint_safe(&hanging(NO_SERVER, terminal::columns()));
+            "Which hosted provider?"
+        }
     };
     loop {
-        let chosen = pick(&title, &rows, 0, cancel).and_then(|at| offers.get(at));
+        let chosen = pick(title, &rows, 0, cancel).and_then(|at| offers.get(at));
         let (provider, model) = match chosen {
             None => return Ok(()),
             Some(Offer::Local(found)) => (found.provider.id.clone(), found.info.id.clone()),

@@ -2,7 +2,7 @@
 
 use super::markdown::Markdown;
 use super::outcome::told;
-use super::phrases::{duration, gist_in, gist_of, shorten, thousands};
+use super::phrases::{duration, gist_in, gist_of, near, shorten, thousands};
 use super::progress::Progress;
 use super::sanitize::{one_line, sanitize};
 use super::screen::Screen;
@@ -228,6 +228,7 @@ impl<W: Write> Human<W> {
         if std::mem::take(&mut self.said_no) && matches!(outcome, Outcome::Refused { .. }) {
             told.why = None;
         }
+        told.why = told.why.map(|why| near(&why, &self.cwd));
         let text = match self.columns() {
             Some(columns) => {
                 let gist = gist_of(action, outcome, &self.cwd);

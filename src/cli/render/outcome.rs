@@ -246,7 +246,12 @@ pub fn told(outcome: &Outcome, theme: &Theme, columns: Option<usize>) -> Option<
                 ..Told::new(state, words.join(" · "))
             }
         }
-        Outcome::Failed(e) => Told::why(State::Bad, "", shorten(&one_line(&e.to_string()))),
+        Outcome::Failed(e) => {
+            // What stands below the first line is for the model to copy from.
+            let text = e.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Told::why(State::Bad, "", shorten(&one_line(first)))
+        }
         Outcome::Refused { reason } => Told::why(State::Not, "refused", one_line(reason)),
         Outcome::Skipped(why) => Told::why(State::Not, "skipped", one_line(why)),
         Outcome::Interrupted => Told::new(State::Not, "interrupted"),

@@ -31,12 +31,23 @@ pub fn gist(action: &Action) -> String {
 /// [`gist`] for somebody in `cwd`: a path below it is told from there.
 pub fn gist_in(action: &Action, cwd: &Path) -> String {
     let whole = whole_gist(action);
-    let below = format!("{}/", one_line(&cwd.display().to_string()));
     match action {
         // A command is told as it is.
         Action::Shell(_) | Action::Mcp(_) | Action::Ask { .. } => shorten(&whole),
-        _ if below == "/" => shorten(&whole),
-        _ => shorten(&whole.replace(&below, "")),
+        _ => shorten(&near(&whole, cwd)),
+    }
+}
+
+/// A text with the paths below that folder told from there, and the folder itself at its end.
+pub fn near(text: &str, cwd: &Path) -> String {
+    let folder = one_line(&cwd.display().to_string());
+    if folder == "/" {
+        return text.to_owned();
+    }
+    let text = text.replace(&format!("{folder}/"), "");
+    match text.strip_suffix(&folder) {
+        Some(before) if before.is_empty() || before.ends_with(' ') => format!("{before}."),
+        _ => text,
     }
 }
 
@@ -163,6 +174,12 @@ mod tests {
             "/home/ann/other.png"
         );
         assert_eq!(gist_in(&read("/a.png"), Path::new("/")), "/a.png");
+        assert_eq!(near("x in /home/ann/p", cwd), "x in .");
+        assert_eq!(near("/home/ann/p", cwd), ".");
+        assert_eq!(
+            near("x in /other/home/ann/p", cwd),
+            "x in /other/home/ann/p"
+        );
         assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
     }
 
