@@ -41,7 +41,7 @@ pub fn gist_in(action: &Action, cwd: &Path) -> String {
 /// A text with the paths below that folder told from there, and the folder itself at its end.
 pub fn near(text: &str, cwd: &Path) -> String {
     let folder = one_line(&cwd.display().to_string());
-    if folder == "/" {
+    if folder.is_empty() || folder == "/" {
         return text.to_owned();
     }
     let text = text.replace(&format!("{folder}/"), "");
