@@ -347,6 +347,70 @@ fn every_command() {
     }
 }
 
+/// A session whose words have no marks, in colour or without.
+fn plain_words(columns: u16, color: bool) -> Terminal {
+    let steps = script![
+        write("a.txt", "one\ntwo\n"),
+        run("seq 1 9; echo wrong >&2; exit 3"),
+        call(
+            "todo_write",
+            json!({"todos": [{"id": "1", "content": "Look", "status": "completed"}, {"id": "2", "content": "Mend", "status": "in_progress"}]})
+        ),
+        say("all done")
+    ];
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    let look = Look {
+        color,
+        ..narrow(columns)
+    };
+    let config = "approval_policy = \"untrusted\"\nharness_guidance = false\n";
+    let mut t = Terminal::with(look, server, config, None);
+    t.wait_for_prompt();
+    t.types("go\r");
+    answers(&mut t, &["y", "y"]);
+    t.wait_for("4 requests");
+    t.at_prompt();
+    for line in [
+        "/diff --turn",
+        "/undo",
+        "/redo",
+        "/plan on",
+        "/plan off",
+        "/statsu",
+    ] {
+        t.says(line);
+    }
+    t.at_prompt();
+    t
+}
+
+/// Colour adds styles and changes no word.
+#[test]
+fn colour_changes_no_word() {
+    for columns in WIDTHS {
+        let (plain, colour) = (plain_words(columns, false), plain_words(columns, true));
+        let rows = |t: &Terminal| -> Vec<String> {
+            let rows = t.rows();
+            let begin = rows.iter().position(|row| row.starts_with('›'));
+            let rows = rows.iter().skip(begin.unwrap_or(0));
+            rows.map(|row| lasting(row, t)).collect()
+        };
+        assert_eq!(rows(&plain), rows(&colour));
+        for styled in [
+            "\x1b[32m✓\x1b[0m \x1b[1mwrite\x1b[0m a.txt",
+            "\x1b[31m✗\x1b[0m \x1b[1mrun\x1b[0m",
+            "  \x1b[32m    1 +one\x1b[0m",
+        ] {
+            assert!(
+                colour.screen().contains(styled),
+                "{styled:?}: {:?}",
+                colour.screen()
+            );
+        }
+        assert!(!plain.screen().contains("\x1b[32m"));
+    }
+}
+
 /// What waits for trust, and what a person turns off.
 #[test]
 fn what_a_project_brings() {

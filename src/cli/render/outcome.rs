@@ -2,7 +2,7 @@
 
 use super::phrases::{duration, lines, shorten, thousands};
 use super::sanitize::one_line;
-use super::wrap::{cells, fit_start, paint, rows};
+use super::wrap::{cells, fit_start, paint, rows, width};
 use super::{Theme, diff};
 use crate::tools::action::{Action, AgentOut, AgentState, Outcome, ShellStatus};
 use nu_ansi_term::Style;
@@ -13,6 +13,8 @@ const OUTPUT_TAIL: usize = 8;
 const OUTPUT_END: usize = 3;
 /// Columns that the name of a thing keeps beside its result.
 const LEAST_GIST: usize = 8;
+/// What stands between words about a result.
+const BETWEEN: &str = " · ";
 /// A shorter time is not worth a word.
 const NOTABLE: Duration = Duration::from_millis(100);
 
@@ -77,23 +79,26 @@ impl Told {
         theme: &Theme,
         columns: usize,
     ) -> String {
-        let mut words = self.words.clone();
-        if took >= NOTABLE {
-            let time = duration(took);
-            words = if words.is_empty() {
-                time
-            } else {
-                format!("{words} · {time}")
-            };
-        }
         let (sign, style) = self.sign(theme);
-        let words = if words.is_empty() {
-            words
-        } else {
-            format!(" · {words}")
+        let mut parts: Vec<String> = self.words.split(BETWEEN).map(str::to_owned).collect();
+        parts.retain(|part| !part.is_empty());
+        if took >= NOTABLE {
+            parts.push(duration(took));
+        }
+        // The name of the thing keeps some room; the first word about it is the most important one.
+        let words = |parts: &[String]| -> String {
+            parts.iter().map(|p| format!("{BETWEEN}{p}")).collect()
         };
-        let taken = sign.chars().count() + verb.len() + words.chars().count() + 2;
-        let room = columns.saturating_sub(taken).max(LEAST_GIST);
+        let least = width(gist).min(LEAST_GIST);
+        let room = |parts: &[String]| {
+            let taken = width(sign) + width(verb) + width(&words(parts)) + 2;
+            columns.saturating_sub(taken)
+        };
+        while parts.len() > 1 && room(&parts) < least {
+            parts.pop();
+        }
+        let room = room(&parts).max(least);
+        let words = words(&parts);
         let gist = fit_start(gist, room);
         let gap = if gist.is_empty() { "" } else { " " };
         let mut out = format!(
@@ -243,7 +248,7 @@ pub fn told(outcome: &Outcome, theme: &Theme, columns: Option<usize>) -> Option<
             let tail: Vec<_> = s.output.text.lines().rev().take(most).collect();
             Told {
                 lines: tail.into_iter().rev().map(line).collect(),
-                ..Told::new(state, words.join(" · "))
+                ..Told::new(state, words.join(BETWEEN))
             }
         }
         Outcome::Failed(e) => {
