@@ -159,6 +159,9 @@ pub struct Start {
     pub opening: Vec<Item>,
     /// Tools of the original agent that are not offered in this run, each with the reason.
     pub left_out: Vec<(String, String)>,
+    /// The skills that it tells of; kept by the agent loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
     /// What the harness remembers before the first message of the user.
     #[serde(default)]
     pub state: State,

@@ -181,6 +181,47 @@ fn an_interrupt_while_a_summary_is_written() {
     }
 }
 
+/// The window fills in the middle of a turn, which asks for a summary by itself.
+#[test]
+fn an_interrupt_while_a_turn_makes_room() {
+    for (key, step) in [
+        ("\x03", say("x").after(LONG)),
+        ("\x1b", say(&many_words()).paced(Duration::from_millis(100))),
+    ] {
+        let talk = |n: usize| -> String { (0..200).map(|at| format!("w{n}-{at} ")).collect() };
+        let steps: Vec<Step> = (1..20)
+            .map(|n| run(&format!("echo {n}")).with_text(&talk(n)))
+            .collect();
+        let server = Server::start(Kind::LlamaServer, 8_192, steps);
+        server.summarise_by(step);
+        let mut t = waits(server.clone(), NEVER, "making room");
+        let asks = |r: &support::server::Recorded| strict::asks_for_summary(&r.path, &r.body);
+        let end = Instant::now() + Duration::from_secs(20);
+        while !server.requests().last().is_some_and(asks) {
+            assert!(Instant::now() < end, "no summary is asked for");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let before = server.requests();
+        interrupted(&mut t, "making room", key);
+        assert_eq!(server.requests().len(), before.len(), "nothing is sent");
+        // The next turn needs the room as well, and gets it.
+        server.summarise_with("<state_snapshot>some numbers were echoed</state_snapshot>");
+        server.then(say("here I am"));
+        let shown = t.says("and now?");
+        assert!(shown.contains("summarised by the model"), "{shown}");
+        assert!(shown.contains("here I am"), "{shown}");
+        let requests = server.requests();
+        let text = strict::all_text(&requests.last().expect("a request").body);
+        assert!(
+            text.contains("some numbers were echoed") && text.contains("and now?"),
+            "{text}"
+        );
+        t.types("/exit\r");
+        assert_eq!(t.exit_code(), Some(0));
+        assert!(t.is_as_it_was());
+    }
+}
+
 /// Ollama loads a model with the first request that needs it.
 #[test]
 fn an_interrupt_while_ollama_loads_the_model() {
@@ -204,7 +245,7 @@ fn an_interrupt_while_lm_studio_loads_the_model() {
     let server = Server::start(Kind::LmStudio, 4_096, script![say("done")]);
     server.loads_for(LONG);
     let mut t = Terminal::on(server, NEVER, Some("hi"));
-    t.wait_for("which this session needs? [y] yes  [n] no: ");
+    t.wait_for("  [y] yes  [n] no: ");
     t.types("y\n");
     while !t.server.paths().iter().any(|p| p.ends_with("/models/load")) {
         std::thread::sleep(Duration::from_millis(20));
@@ -228,7 +269,7 @@ fn an_interrupt_while_lm_studio_loads_the_model() {
     let mut t = waits(server, &config, "1 request");
     t.wait_for("\x1b[?2026h");
     t.types("/model far mock\r");
-    t.wait_for("which this session needs?");
+    t.wait_for("  [y] yes  [n] no: ");
     t.types("y");
     while !other.paths().iter().any(|p| p.ends_with("/models/load")) {
         std::thread::sleep(Duration::from_millis(20));

@@ -37,7 +37,11 @@ fn words_are_an_answer() {
     t.types("use another name\n");
     t.wait_for("all done");
     assert!(!t.has_file());
-    assert!(t.screen().contains("the user said no: use another name"));
+    let told = t.server.requests()[1].body.to_string();
+    assert!(
+        told.contains("the user said no: use another name"),
+        "{told}"
+    );
 }
 
 #[test]

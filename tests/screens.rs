@@ -77,18 +77,9 @@ fn without_ids(rows: &mut [String]) {
     }
 }
 
-/// Waits until the latest row is that of the prompt.
-fn at_prompt(t: &Terminal) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while t.rows().last().is_none_or(|row| row.trim_end() != "›") {
-        assert!(Instant::now() < end, "no prompt:\n{}", t.rows().join("\n"));
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// The screen is the one that is kept. It is looked at when the prompt is there.
 fn holds(name: &str, t: &Terminal) {
-    at_prompt(t);
+    t.at_prompt();
     let rows = t.rows();
     let begin = rows.iter().position(|row| row.starts_with('›'));
     let rows = &rows[begin.unwrap_or(0)..];
@@ -164,6 +155,95 @@ fn questions_of_each_kind() {
             .to_string();
         assert!(words.contains("green") && words.contains("leave two alone"));
         assert!(t.home.path().join("ws/one.txt").is_file());
+    }
+}
+
+/// Answers the questions in turn with these keys, each when it is there.
+fn answers(t: &mut Terminal, keys: &[&str]) {
+    let asked = |t: &Terminal| t.screen().matches(QUESTION).count();
+    let before = asked(t);
+    for (at, key) in keys.iter().enumerate() {
+        let end = Instant::now() + Duration::from_secs(20);
+        while asked(t) < before + at + 1 {
+            assert!(Instant::now() < end, "no question {at}: {}", t.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        t.types(key);
+    }
+}
+
+/// The kinds of questions that the first test has not: what leaves the sandbox, what a rule asks
+/// about, long commands, input, patches, tools of servers, pages, other folders, plans.
+#[test]
+fn questions_of_further_kinds() {
+    const RULES: &str = "prefix_rule(pattern=[\"make\", \"deploy\"], decision=\"prompt\", justification=\"it reaches the customers\")\n";
+    const PATCH: &str = "*** Begin Patch\n*** Update File: a.py\n@@\n one\n-two\n+2\n*** Add File: b.py\n+new\n*** End Patch";
+    const PLAN: &str = "# Plan\n\n1. Look at `a.py`, which is where the numbers are written as words.\n2. Write them as digits.\n\n| file | change |\n|---|---|\n| a.py | digits |\n";
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/mcp_server.py");
+    let config = format!(
+        "approval_policy = \"untrusted\"\nharness_guidance = false\n[mcp_servers.demo]\ncommand = \"python3\"\nargs = [{script:?}, \"../demo.log\"]\n"
+    );
+    let long: String = (1..=30).map(|n| format!("echo {n} && \\\n")).collect();
+    let files = [("home/rules/r.rules", RULES), ("ws/a.py", "one\ntwo\n")];
+    let wish = json!({"cmd": "make install", "sandbox_permissions": "require_escalated", "justification": "May I install it for all users?"});
+    for columns in WIDTHS {
+        let steps = script![
+            call("exec_command", wish.clone()),
+            run("make deploy TARGET=everyone"),
+            run(&format!("{long}rm -rf /srv/data")),
+            call(
+                "exec_command",
+                json!({"cmd": "sh -c 'sleep 60'", "yield_time_ms": 250})
+            ),
+            call(
+                "write_stdin",
+                json!({"session_id": 1, "chars": "cd /tmp\nrm -r made-up\n"})
+            ),
+            call("apply_patch", json!({"input": PATCH})),
+            call("mcp__demo__touch", json!({"path": "touched.txt"})),
+            say("first part done"),
+            call(
+                "web_fetch",
+                json!({"url": "https://example.com/a?b=1", "prompt": "what is there?"})
+            ),
+            write("/srv/made-up/x.txt", "x\n"),
+            say("second part done"),
+            call("exit_plan_mode", json!({"plan": PLAN})),
+            say("all done")
+        ];
+        let server = Server::start(Kind::LlamaServer, 32_768, steps);
+        let mut t = Terminal::set_up(narrow(columns), server, &config, &files, None);
+        t.wait_for_prompt();
+        t.says("/harness native");
+        t.types("go\r");
+        answers(&mut t, &["n", "n", "n", "y", "n", "y", "y"]);
+        t.wait_for("first part done");
+        t.wait_for("8 requests");
+        t.at_prompt();
+        t.says("/stop");
+        t.says("/harness qwen-code");
+        t.types("and go on\r");
+        answers(&mut t, &["n", "n"]);
+        t.wait_for("second part done");
+        t.wait_for("3 requests");
+        holds(&format!("further-questions-{columns}"), &t);
+        let ws = t.home.path().join("ws");
+        let text = |name: &str| fs::read_to_string(ws.join(name)).expect("the file");
+        assert_eq!(
+            (text("a.py").as_str(), text("b.py").as_str()),
+            ("one\n2\n", "new\n")
+        );
+        // A plan is put where planning was asked for.
+        t.says("/plan on");
+        let from = t.screen().len();
+        t.types("plan it\r");
+        answers(&mut t, &["y"]);
+        let shown = t.screen()[from..].to_owned();
+        assert!(shown.contains("Shall it be carried"), "{shown}");
+        assert!(shown.contains("  a.py │ digits"), "{shown}");
+        t.wait_for("all done");
+        assert!(t.screen()[from..].contains("planning ends"));
     }
 }
 
@@ -264,6 +344,70 @@ fn every_command() {
             assert!(typed.iter().any(is_it), "/{} is not typed", command.name);
         }
         assert_clean(&t.screen().replace(&format!("\x1b]52;c;{letters}\x07"), ""));
+    }
+}
+
+/// A session whose words have no marks, in colour or without.
+fn plain_words(columns: u16, color: bool) -> Terminal {
+    let steps = script![
+        write("a.txt", "one\ntwo\n"),
+        run("seq 1 9; echo wrong >&2; exit 3"),
+        call(
+            "todo_write",
+            json!({"todos": [{"id": "1", "content": "Look", "status": "completed"}, {"id": "2", "content": "Mend", "status": "in_progress"}]})
+        ),
+        say("all done")
+    ];
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    let look = Look {
+        color,
+        ..narrow(columns)
+    };
+    let config = "approval_policy = \"untrusted\"\nharness_guidance = false\n";
+    let mut t = Terminal::with(look, server, config, None);
+    t.wait_for_prompt();
+    t.types("go\r");
+    answers(&mut t, &["y", "y"]);
+    t.wait_for("4 requests");
+    t.at_prompt();
+    for line in [
+        "/diff --turn",
+        "/undo",
+        "/redo",
+        "/plan on",
+        "/plan off",
+        "/statsu",
+    ] {
+        t.says(line);
+    }
+    t.at_prompt();
+    t
+}
+
+/// Colour adds styles and changes no word.
+#[test]
+fn colour_changes_no_word() {
+    for columns in WIDTHS {
+        let (plain, colour) = (plain_words(columns, false), plain_words(columns, true));
+        let rows = |t: &Terminal| -> Vec<String> {
+            let rows = t.rows();
+            let begin = rows.iter().position(|row| row.starts_with('›'));
+            let rows = rows.iter().skip(begin.unwrap_or(0));
+            rows.map(|row| lasting(row, t)).collect()
+        };
+        assert_eq!(rows(&plain), rows(&colour));
+        for styled in [
+            "\x1b[32m✓\x1b[0m \x1b[1mwrite\x1b[0m a.txt",
+            "\x1b[31m✗\x1b[0m \x1b[1mrun\x1b[0m",
+            "  \x1b[32m    1 +one\x1b[0m",
+        ] {
+            assert!(
+                colour.screen().contains(styled),
+                "{styled:?}: {:?}",
+                colour.screen()
+            );
+        }
+        assert!(!plain.screen().contains("\x1b[32m"));
     }
 }
 
@@ -413,7 +557,8 @@ fn nothing_raw_of_anyone_reaches_the_terminal() {
         assert!(Instant::now() < end, "{:?}", t.screen());
         std::thread::sleep(Duration::from_millis(50));
     }
-    t.wait_for("^[]0;evil");
+    t.wait_for("8 requests");
+    t.at_prompt();
     for line in [
         "/diff",
         "/sessions",
@@ -504,7 +649,7 @@ fn nothing_raw_of_a_server_or_a_project_reaches_the_terminal() {
         std::thread::sleep(Duration::from_millis(50));
     }
     t.wait_for("5 requests");
-    at_prompt(&t);
+    t.at_prompt();
     for line in [
         "/mcp",
         "/mcp tools",

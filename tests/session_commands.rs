@@ -82,6 +82,35 @@ fn escape_leaves_a_list_and_clear_begins_anew() {
     assert!(!latest(&t).contains("albatross"));
 }
 
+/// A session in which nothing was said is in no list, and one with a name is.
+#[test]
+fn what_was_never_used_leaves_nothing() {
+    let mut t = session(vec![say("one")]);
+    t.says("/new");
+    let shown = t.says("/new");
+    assert!(!shown.contains("the session before"), "{shown}");
+    t.says("/rename kept");
+    let shown = t.says("/new");
+    assert!(shown.contains("the session before"), "{shown}");
+    let list = t.says("/sessions");
+    assert!(
+        list.contains("albatross") && list.contains("kept"),
+        "{list}"
+    );
+    assert_eq!(list.matches("(nothing said yet)").count(), 1, "{list}");
+    t.types("/exit\r");
+    assert_eq!(t.exit_code(), Some(0));
+    let (_, last) = t
+        .screen()
+        .rsplit_once("/exit")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .expect("the end");
+    assert!(!last.contains("resume with"), "{last}");
+    let mut t = t.again(&["resume", "--last"]);
+    t.at_prompt();
+    assert!(!t.says("/sessions").contains("(nothing said yet)"));
+}
+
 #[test]
 fn permissions_change_for_the_session_and_never_widen_without_a_yes() {
     let mut t = session(script![
@@ -241,6 +270,56 @@ fn review_init_and_plan_are_turns() {
         2
     );
     assert!(t.says("/plan off").contains("planning is off"));
+}
+
+/// `review_model` looks in a session of its own; this one goes on as it was, and knows what was found.
+#[test]
+fn a_review_by_another_model() {
+    let finding = "{\"findings\":[{\"title\":\"Bad\",\"body\":\"Really.\",\"code_location\":{\"absolute_file_path\":\"b.txt\",\"line_range\":{\"start\":1,\"end\":1}}}],\"overall_explanation\":\"Hm.\"}";
+    let server = Server::start(
+        Kind::LlamaServer,
+        32_768,
+        script![
+            say("one"),
+            run("cat b.txt; touch a.txt"),
+            say(finding),
+            say("two")
+        ],
+    );
+    let config =
+        "approval_policy = \"never\"\nharness_guidance = false\nreview_model = \"critic\"\n";
+    let mut t = Terminal::on(server, config, Some("the word is albatross"));
+    t.wait_for_prompt();
+    let ws = t.home.path().join("ws");
+    let git = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(&ws)
+        .status();
+    assert!(git.expect("git is there").success());
+    assert!(t.says("/review").contains("there is nothing to review"));
+    fs::write(ws.join("b.txt"), "new\n").expect("a file");
+    let shown = t.says("/review");
+    assert!(shown.contains("critic reviews"), "{shown}");
+    assert!(shown.contains("- Bad — b.txt:1-1"), "{shown}");
+    assert!(!t.has_file(), "{shown}");
+    t.says("mend it");
+    let requests = t.server.requests();
+    let models: Vec<&str> = requests
+        .iter()
+        .map(|r| r.body["model"].as_str().expect("a model"))
+        .collect();
+    assert_eq!(models, ["mock", "critic", "critic", "mock"]);
+    assert!(!strict::all_text(&requests[1].body).contains("albatross"));
+    let text = latest(&t);
+    for part in ["albatross", "the model critic review", "Bad", "mend it"] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
+    // What was sent before stays as it was.
+    let parts = |at: usize| strict::parts(&requests[at].path, &requests[at].body);
+    assert_eq!(parts(0)[..], parts(3)[..parts(0).len()]);
+    // The session has one file, and its own model.
+    assert!(t.says("/status").contains("mock at http"));
+    assert!(!t.says("/sessions").contains("critic"));
 }
 
 #[test]

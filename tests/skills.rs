@@ -276,3 +276,74 @@ fn a_person_turns_a_skill_off_and_on() {
     t.says("use it");
     assert!(latest(&t).contains("mine-4712"));
 }
+
+/// A session in a terminal with the skill `own`, whose description is that.
+fn by_keys(description: &str, steps: Vec<Step>) -> Terminal {
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    let text = skill("own", description);
+    let files = [("home/skills/own/SKILL.md", text.as_str())];
+    let t = Terminal::among(server, "", &files, None);
+    t.wait_for_prompt();
+    t
+}
+
+fn latest(t: &Terminal) -> String {
+    let requests = t.server.requests();
+    strict::all_text(&requests.last().expect("a request").body)
+}
+
+/// However a harness tells of them: in its prompt, in a message, or in the words of a tool.
+#[test]
+fn what_skills_take_of_the_window_is_told() {
+    let mut t = by_keys(&"long words ".repeat(80), Vec::new());
+    let row = |t: &mut Terminal, name: &str| -> u64 {
+        let table = t.says("/context");
+        let row = table.lines().find_map(|line| line.strip_prefix(name));
+        let number = row.and_then(|row| row.split_whitespace().next());
+        let number = number.map(|n| n.replace(',', ""));
+        let number = number.and_then(|n| n.parse().ok());
+        number.unwrap_or_else(|| panic!("no {name} in {table}"))
+    };
+    let all = |t: &mut Terminal| -> u64 {
+        let parts = ["system", "tools", "instructions", "skills", "task"];
+        parts.iter().map(|part| row(t, part)).sum()
+    };
+    for harness in harnesses() {
+        t.says(&format!("/harness {harness}"));
+        let (skills, with) = (row(&mut t, "skills"), all(&mut t));
+        // 880 characters of description are 160 words; a frame has at most as many.
+        assert!((100..500).contains(&skills), "{harness}: {skills}");
+        t.says("/skills off own");
+        assert_eq!(row(&mut t, "skills"), 0, "{harness}");
+        let without = all(&mut t);
+        assert!(
+            with.abs_diff(without + skills) <= 5,
+            "{harness}: {with} and {without} + {skills}"
+        );
+        t.says("/skills on own");
+    }
+}
+
+#[test]
+fn what_was_turned_off_for_a_session_is_off_when_it_goes_on() {
+    let steps = script![say("one"), say("two"), say("three"), say("four")];
+    let mut t = by_keys("mine-4712", steps);
+    t.says("go");
+    assert!(latest(&t).contains("mine-4712"));
+    t.says("/skills off own");
+    t.types("/exit\r");
+    let mut t = t.again(&["resume", "--last"]);
+    t.wait_for_prompt();
+    assert!(t.says("/skills").contains("$own (off)"));
+    t.says("use $own");
+    assert!(!latest(&t).contains("body-of-own"));
+    // A copy begins so, too, and a new session has it.
+    t.says("/fork");
+    assert!(t.says("/skills").contains("$own (off)"));
+    t.says("/skills on own");
+    t.says("use $own");
+    assert!(latest(&t).contains("body-of-own"));
+    t.says("/skills off own");
+    t.says("/new");
+    assert!(t.says("/skills").contains("$own  mine-4712"));
+}

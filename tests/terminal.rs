@@ -302,7 +302,7 @@ fn another_harness_in_mid_session() {
 fn small() -> Terminal {
     let server = Server::start(Kind::LmStudio, 4_096, script![say("done")]);
     let t = Terminal::on(server, "approval_policy = \"never\"\n", Some("hi"));
-    t.wait_for("which this session needs? [y] yes  [n] no: ");
+    t.wait_for("  [y] yes  [n] no: ");
     t
 }
 

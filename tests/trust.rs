@@ -174,7 +174,8 @@ fn what_a_session_wrote_is_not_taken_by_the_next_one() {
 /// In a session: what waits for trust is shown where one looks for it, and a yes counts.
 #[test]
 fn a_session_shows_what_waits_and_takes_a_decision() {
-    const HOOKS: &str = r#"{"hooks": {"Stop": [{"hooks": [{"command": "touch stopped.txt"}]}]}}"#;
+    const HOOKS: &str =
+        r#"{"hooks": {"Stop": [{"hooks": [{"command": "touch ../stopped.txt"}]}]}}"#;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/mcp_server.py");
     let project = format!(
         "[mcp_servers.demo]\ncommand = \"python3\"\nargs = [{script:?}, \"../demo.log\"]\n"
@@ -197,7 +198,7 @@ fn a_session_shows_what_waits_and_takes_a_decision() {
     );
     let hooks = t.says("/hooks");
     assert!(
-        hooks.contains("not trusted  Stop: touch stopped.txt"),
+        hooks.contains("not trusted  Stop: touch ../stopped.txt"),
         "{hooks}"
     );
     assert!(t.says("/status").contains("(/trust shows it)"));
@@ -207,27 +208,115 @@ fn a_session_shows_what_waits_and_takes_a_decision() {
     t.types("\r");
     t.wait_for("nothing was changed");
     t.says("go");
-    assert!(!t.home.path().join("ws/stopped.txt").exists());
+    assert!(!t.home.path().join("stopped.txt").exists());
     t.types("/trust\r");
     std::thread::sleep(std::time::Duration::from_millis(300));
     t.types("y\r");
-    t.wait_for("(/new");
-    t.says("/new");
-    t.says("go");
+    t.wait_for("what it brings counts: from");
+    let shown = t.says("go");
+    assert!(
+        shown.contains("the tools of MCP servers changed"),
+        "{shown}"
+    );
     assert!(t.says("/mcp").contains("scripted"), "{}", t.screen());
     assert!(
         t.says("/hooks")
-            .contains("runs         Stop: touch stopped.txt")
+            .contains("runs         Stop: touch ../stopped.txt")
     );
-    assert!(t.home.path().join("ws/stopped.txt").exists());
+    assert!(t.home.path().join("stopped.txt").exists());
     let shown = t.says("/trust");
     assert!(
-        shown.contains("it runs, unconfined, at Stop: touch stopped.txt"),
+        shown.contains("it runs, unconfined, at Stop: touch ../stopped.txt"),
         "{shown}"
     );
-    // It is taken back, at once where nothing was said yet.
-    t.says("/new");
+    // It is taken back: hook, server and tools are gone from the next message on.
+    let stopped = t.home.path().join("stopped.txt");
+    std::fs::remove_file(&stopped).expect("the file of the hook");
     let shown = t.says("/trust no");
-    assert!(shown.contains("is not trusted"), "{shown}");
+    assert!(shown.contains("does not count: from"), "{shown}");
     assert!(t.says("/hooks").contains("not trusted  Stop"));
+    assert!(t.says("/mcp").contains("not trusted  demo"));
+    t.says("go");
+    assert!(!stopped.exists());
+    let requests = t.server.requests();
+    let tools = |at: usize| requests[at].body["tools"].to_string();
+    assert!(!tools(0).contains("mcp__demo") && !tools(2).contains("mcp__demo"));
+    assert!(tools(1).contains("mcp__demo"));
+    // And at once where nothing was said yet.
+    t.says("/new");
+    t.types("/trust yes\r");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    t.types("y\r");
+    t.wait_for("is trusted, so what it brings counts\r\n");
+    assert!(
+        t.says("/hooks")
+            .contains("runs         Stop: touch ../stopped.txt")
+    );
+}
+
+/// Rules and skills of a project come with trust in mid-session, its settings with the next session.
+#[test]
+fn trust_in_mid_session_brings_rules_and_skills_and_widens_nothing() {
+    let files = [
+        ("ws/.git/HEAD", "ref: refs/heads/main\n"),
+        (
+            "ws/.openinterpreter/config.toml",
+            "approval_policy = \"never\"\n",
+        ),
+        (
+            "ws/.openinterpreter/rules/r.rules",
+            "prefix_rule(pattern=[\"touch\"], decision=\"forbidden\", justification=\"made by hand here\")\n",
+        ),
+        (
+            "ws/.agents/skills/s/SKILL.md",
+            "---\nname: s\ndescription: words-4715\n---\n",
+        ),
+        ("ws/.agents/skills/s/run.sh", "true"),
+    ];
+    let steps = script![
+        say("one"),
+        run("touch b.txt"),
+        say("two"),
+        write("a.txt", "x"),
+        say("three"),
+        say("four")
+    ];
+    let server = Server::start(Kind::LlamaServer, 32_768, steps);
+    let mut t = Terminal::among(
+        server,
+        "approval_policy = \"untrusted\"\n",
+        &files,
+        Some("go"),
+    );
+    t.wait_for("[y] trust it");
+    t.types("\r");
+    t.wait_for("1 request");
+    t.types("/trust\r");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while t.screen().matches("[y] trust it").count() < 2 && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    t.types("y\r");
+    t.wait_for("settings from the next session on");
+    let shown = t.says("make b.txt");
+    assert!(shown.contains("made by hand here"), "{shown}");
+    assert!(!t.home.path().join("ws/b.txt").exists());
+    let requests = t.server.requests();
+    let text = support::strict::all_text(&requests[1].body);
+    assert!(
+        text.contains("There is a new skill: `s`: words-4715"),
+        "{text}"
+    );
+    // The project would have nothing asked.
+    t.types("make a.txt\r");
+    t.wait_for("your answer (no): ");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    t.types("n");
+    t.wait_for("three");
+    t.at_prompt();
+    assert!(!t.has_file());
+    assert!(t.says("/status").contains("untrusted"));
+    t.says("/new");
+    assert!(t.says("/status").contains("asks      never"));
 }

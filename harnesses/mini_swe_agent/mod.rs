@@ -71,15 +71,13 @@ impl Harness for MiniSweAgent {
             system.push_str(words);
         }
         Start {
-            deferred: Vec::new(),
             system,
-            tools: Vec::new(),
-            opening: Vec::new(),
             left_out: vec![(
                 "bash".into(),
                 "commands are read from the text, as in the original's text mode".into(),
             )],
             state,
+            ..Start::default()
         }
     }
 

@@ -18,6 +18,9 @@ pub const RUNS_HOOK: &str = "runs, unconfined, at";
 /// The same of an MCP server.
 pub const STARTS_SERVER: &str = "starts the MCP server";
 
+/// The same of a setting.
+pub const SETS: &str = "sets";
+
 /// One thing that a project brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -93,7 +96,7 @@ pub fn lines(trust: &Trust) -> Vec<Line> {
         add("offers the skill with scripts", names.join(", "), folder);
     }
     for (what, file) in settings {
-        add("sets", what, file);
+        add(SETS, what, file);
     }
     for file in &brought.named {
         add("names, and so may run,", brought.shown(file), file);

@@ -1,8 +1,8 @@
 //! What fills the window: the data of `/context`.
 
-use super::session::Session;
+use super::session::{Session, fixed_size};
 use super::tokens::Size;
-use crate::harnesses::Context;
+use crate::harnesses::{Context, Skill, Start};
 
 impl Session {
     /// The estimated tokens of the next prompt.
@@ -13,8 +13,8 @@ impl Session {
     /// The parts of the next request with their estimated tokens, and at the end what is kept for
     /// the reply. All but the last add up to the estimate of the prompt.
     pub fn context(&self) -> Vec<(&'static str, u64)> {
-        let tools = serde_json::to_string(&self.start.tools).unwrap_or_default();
-        let tools = Size::of(&tools);
+        let (skills, skill_tools) = self.skill_sizes();
+        let tools = tools_size(&self.start) - skill_tools;
         let task: Size = self
             .transcript
             .entries()
@@ -29,11 +29,11 @@ impl Session {
         let parts = [
             (
                 "system",
-                self.budget.counter().fixed() - tools - instructions,
+                self.budget.counter().fixed() - tools - instructions - skills - skill_tools,
             ),
             ("tools", tools),
             ("instructions", instructions),
-            ("skills", Size::default()),
+            ("skills", skills + skill_tools),
             ("task", task),
             ("transcript", self.transcript.size() - task),
         ];
@@ -43,6 +43,26 @@ impl Session {
         let names = parts.map(|(name, _)| name).into_iter().chain(["reserve"]);
         names.zip(shares).collect()
     }
+
+    /// What the beginning has for skills: in its text, and among its tools. Each harness tells of
+    /// them in its own way, so it is the difference to a beginning without any.
+    fn skill_sizes(&self) -> (Size, Size) {
+        let with = |skills: &[Skill]| {
+            let start = self.harness.begin(&Context {
+                skills: skills.to_vec(),
+                ..self.context.clone()
+            });
+            let (all, tools) = (fixed_size(&start), tools_size(&start));
+            (all - tools, tools)
+        };
+        let (text, tools) = with(&self.start.skills);
+        let (text_without, tools_without) = with(&[]);
+        (text - text_without, tools - tools_without)
+    }
+}
+
+fn tools_size(start: &Start) -> Size {
+    Size::of(&serde_json::to_string(&start.tools).unwrap_or_default())
 }
 
 /// The instruction files that stand in one of these texts.

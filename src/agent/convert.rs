@@ -4,7 +4,7 @@ use super::event::{Event, Frontend};
 use super::mcp::is_mcp;
 use super::open::known_harness;
 use super::record;
-use super::session::{Session, fixed_size};
+use super::session::{Session, begin, fixed_size};
 use super::transcript::{Mark, Transcript};
 use crate::harnesses::{Harness, Start, State};
 use crate::model::{Assistant, CallKind, Item, Part, ToolCall, ToolInput, ToolResult, ToolSpec};
@@ -48,7 +48,8 @@ impl Session {
     /// Gives the number of calls that became text.
     pub(super) fn begin_again(&mut self, new: &'static dyn Harness) -> usize {
         self.agents.end_all();
-        let mut start = new.begin(&self.context);
+        self.context.skills = self.skills.listing(self.budget.skill_bytes()).0;
+        let mut start = begin(new, &self.context);
         let harness = std::mem::replace(&mut self.harness, new);
         self.add_mcp(&mut start);
         self.harness = harness;

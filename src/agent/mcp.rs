@@ -47,6 +47,8 @@ pub(super) struct McpServers {
     are_hidden: bool,
     /// The first turn has begun.
     has_begun: bool,
+    /// The settings named other servers in mid-session.
+    has_changed: bool,
     /// How often the servers had changed when they were looked at last.
     seen: u64,
     /// What was said of tools that cannot be offered.
@@ -62,25 +64,24 @@ impl McpServers {
         outputs: PathBuf,
         asks: bool,
     ) -> Self {
-        let entry = |(name, server): (&String, &McpServer)| Entry {
-            name: name.clone(),
-            server: server.clone(),
-            refused: match (&server.url, *config.offline) {
-                (Some(url), true) => offline::mcp_refusal(config, url),
-                _ => None,
-            },
-        };
-        let own = config.mcp_servers.iter().map(|(name, s)| (name, &s.value));
-        let own = own.filter(|(name, _)| !more.iter().any(|(other, _)| other == *name));
-        let entries = own.chain(more.iter().map(|(name, s)| (name, s))).map(entry);
         let world = World { cwd, outputs, asks };
         McpServers {
-            servers: Servers::start(entries.collect(), world),
+            servers: Servers::start(entries(config, more), world),
             tools: Vec::new(),
             are_hidden: false,
             has_begun: false,
+            has_changed: false,
             seen: 0,
             told: Vec::new(),
+        }
+    }
+
+    /// Goes on with the servers that the settings name now. The next turn waits for new ones as the
+    /// first one does.
+    pub(super) fn take_up(&mut self, config: &Config, more: &[(String, McpServer)]) {
+        if self.servers.take_up(entries(config, more)) {
+            self.has_begun = false;
+            self.has_changed = true;
         }
     }
 
@@ -91,6 +92,22 @@ impl McpServers {
     pub(super) fn require(&self, cancel: &Cancel) -> Result<(), String> {
         self.servers.require(cancel)
     }
+}
+
+/// The servers of the settings, and those in place of ones with the same name.
+fn entries(config: &Config, more: &[(String, McpServer)]) -> Vec<Entry> {
+    let entry = |(name, server): (&String, &McpServer)| Entry {
+        name: name.clone(),
+        server: server.clone(),
+        refused: match (&server.url, *config.offline) {
+            (Some(url), true) => offline::mcp_refusal(config, url),
+            _ => None,
+        },
+    };
+    let own = config.mcp_servers.iter().map(|(name, s)| (name, &s.value));
+    let own = own.filter(|(name, _)| !more.iter().any(|(other, _)| other == *name));
+    let all = own.chain(more.iter().map(|(name, s)| (name, s)));
+    all.map(entry).collect()
 }
 
 /// True for the name of a tool that is no tool of the harness.
@@ -128,9 +145,12 @@ impl Session {
 
     /// At the beginning of a turn: the tools of all servers that are there.
     pub(super) fn join_mcp(&mut self, front: &mut dyn Frontend) {
-        if self.mcp.servers.is_empty() || self.context.depth > 0 {
+        // Tools of the last server that went are taken out, too.
+        let has_changed = self.mcp.has_changed;
+        if self.mcp.servers.is_empty() && !has_changed || self.context.depth > 0 {
             return;
         }
+        self.mcp.has_changed = false;
         let first = !std::mem::replace(&mut self.mcp.has_begun, true);
         if first {
             let grace = match front.interactive() {

@@ -157,7 +157,10 @@ pub fn open(
         .and_then(|r| Size::from_name(&r.harness_size));
     let kept = had_size.filter(|_| !is_flag(&config.harness_size.source));
     let size = kept.unwrap_or_else(|| size(config, connection.window.tokens));
-    let skills = Skills::load(config, home.path(), &cwd);
+    let mut skills = Skills::load(config, home.path(), &cwd);
+    if let Some(restored) = &restored {
+        skills.turn_all(restored.memory.skills.clone());
+    }
     let facts = Facts {
         cwd: &cwd,
         policy: &policy,

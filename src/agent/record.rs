@@ -94,6 +94,9 @@ pub struct Memory {
     /// Repaired calls by model and kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub repairs: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Skills that the user turned on or off for the session.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skills: BTreeMap<String, bool>,
 }
 
 /// How tools are offered and calls are read. A change is a prefix event.

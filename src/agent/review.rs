@@ -8,18 +8,21 @@ mod parts;
 
 use super::approval::Judge;
 use super::event::{Answer, EndReason, Event, Frontend, Question, TurnEnd};
+use super::open::{Open, open};
 use super::permissions::Permissions;
 use super::session::Session;
 use super::transcript::Mark;
-use crate::harnesses::Input;
+use crate::config::Config;
+use crate::harnesses::{Input, Notice};
 use crate::model::Timing;
 use crate::project::git;
 use crate::project::git::changes::{Changes, Git};
 use crate::sandbox::{Mode, Policy, Sandbox, Strength};
+use crate::store::paths::Home;
 use crate::tools::action::AskedQuestion;
 use crate::tools::mcp::{Asked, Form};
 use parts::Part;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What is asked of a reviewer.
@@ -59,8 +62,7 @@ impl Session {
         front: &mut dyn Frontend,
     ) -> Result<TurnEnd, String> {
         let began = Instant::now();
-        let cwd = self.info.cwd.clone();
-        let root = git::facts(&cwd).map_or_else(|| cwd.clone(), |facts| facts.root);
+        let root = self.root();
         let (what, changes) = self.change(target, &root)?;
         let mut left_out = changes.left_out;
         let parts = match target {
@@ -101,6 +103,51 @@ impl Session {
         end.took = began.elapsed();
         front.event(&Event::TurnDone(end.clone()));
         Ok(end)
+    }
+
+    /// The same by the model of these settings, in a session of its own that is not kept. This one is
+    /// told what was found, so that it can go on with it.
+    ///
+    /// # Errors
+    /// One sentence: that session cannot be opened, or there is nothing to review.
+    pub fn review_by(
+        &mut self,
+        config: &Config,
+        home: &Home,
+        ask: &Open,
+        target: &Target,
+        front: &mut dyn Frontend,
+    ) -> Result<TurnEnd, String> {
+        // Nobody waits for a model to be loaded when there is nothing to look at.
+        let root = self.root();
+        let (what, _) = self.change(target, &root)?;
+        let cancel = self.cancel.clone();
+        let mut other = open(config, home, ask, &cancel, front).map_err(|e| e.to_string())?;
+        front.event(&Event::Note(format!("{} reviews", other.info.model)));
+        // What it takes belongs to this session.
+        (other.usage, other.cost) = (self.usage, self.cost);
+        let reviewed = other.review(target, true, front);
+        other.end("other", front);
+        (self.usage, self.cost) = (other.usage, other.cost);
+        let end = reviewed?;
+        if !end.answer.is_empty() {
+            let (found, _) = self
+                .fit_input(end.answer.clone())
+                .map_err(|e| format!("what was found cannot be kept for the model: {e}"))?;
+            let text = format!(
+                "The user let the model {} review: {what}. It said:\n\n{found}\n\nThis is for you to know. Change nothing because of it before the user says so.",
+                other.info.model
+            );
+            let items = self.harness.notice(&mut self.state, &Notice::Nudge(text));
+            self.push_all(items);
+        }
+        self.record_state();
+        Ok(end)
+    }
+
+    fn root(&self) -> PathBuf {
+        let cwd = &self.info.cwd;
+        git::facts(cwd).map_or_else(|| cwd.clone(), |facts| facts.root)
     }
 
     /// Says what is reviewed, with the change itself.

@@ -212,7 +212,7 @@ impl Session {
         let resumed = !restored.id.is_empty();
         let start = restored
             .start
-            .unwrap_or_else(|| parts.harness.begin(&parts.context));
+            .unwrap_or_else(|| begin(parts.harness, &parts.context));
         let state = if resumed {
             restored.memory.harness
         } else {
@@ -455,6 +455,14 @@ impl Session {
             true => Phase::Loading,
             false => Phase::Reading,
         }
+    }
+}
+
+/// The beginning of a conversation in that harness, to be frozen.
+pub(super) fn begin(harness: &dyn Harness, context: &Context) -> Start {
+    Start {
+        skills: context.skills.clone(),
+        ..harness.begin(context)
     }
 }
 

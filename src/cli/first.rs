@@ -4,7 +4,7 @@
 use super::args::Options;
 use super::commands::models::{self, Found};
 use super::commands::session::Setup;
-use super::person::{eprint_safe, eprintln_safe};
+use super::person::eprint_safe;
 use super::pick::pick;
 use super::render::sanitize::{one_line, sanitize};
 use super::render::wrap::hanging;
@@ -37,6 +37,9 @@ const KNOWN: [&str; 10] = [
     "groq",
     "openrouter",
 ];
+
+/// What there is to do without a local server.
+const NO_SERVER: &str = "No local server with a model that calls tools answers at its usual address. Start Ollama, LM Studio, llama-server or vLLM (Esc leaves this list), say where one is (for example -c model_providers.llamacpp.base_url=http://127.0.0.1:9000/v1 --local-provider llamacpp), or take a hosted provider.";
 
 /// What can be chosen.
 enum Offer {
@@ -77,28 +80,30 @@ pub fn choose(
     cancel: &Cancel,
     front: &mut dyn Frontend,
 ) -> Result<(), String> {
-    eprintln_safe("This is the first start. Looking for models on this machine …");
+    let begins = "This is the first start. Looking for models on this machine …";
+    eprint_safe(&hanging(begins, terminal::columns()));
     let (found, troubles) = models::found(&setup.config, options.chat_completions, cancel);
     for trouble in troubles {
-        eprintln_safe(&format!("  {}", sanitize(&trouble)));
+        let trouble = format!("  {}", sanitize(&trouble));
+        eprint_safe(&hanging(&trouble, terminal::columns()));
     }
     let (rows, offers) = offers(found, setup, options);
-    let servers = "Ollama, LM Studio, llama-server or vLLM";
     let title = match offers.first() {
-        Some(Offer::Local(_)) => "Which model?".to_owned(),
-        _ => format!(
-            "No local server has a model that calls tools. Start {servers}, or take a hosted provider:"
-        ),
+        Some(Offer::Local(_)) => "Which model?",
+        _ => {
+            eprint_safe(&hanging(NO_SERVER, terminal::columns()));
+            "Which hosted provider?"
+        }
     };
     loop {
-        let chosen = pick(&title, &rows, 0, cancel).and_then(|at| offers.get(at));
+        let chosen = pick(title, &rows, 0, cancel).and_then(|at| offers.get(at));
         let (provider, model) = match chosen {
             None => return Ok(()),
             Some(Offer::Local(found)) => (found.provider.id.clone(), found.info.id.clone()),
             Some(Offer::Hosted(hosted)) => match hosted_model(hosted, setup, options, cancel) {
                 Ok(model) => (hosted.id.clone(), model),
                 Err(why) => {
-                    eprintln_safe(&sanitize(&why));
+                    eprint_safe(&hanging(&sanitize(&why), terminal::columns()));
                     continue;
                 }
             },

@@ -26,7 +26,7 @@ pub mod trust;
 pub mod undo;
 
 use args::{Command, Invocation};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// The whole program: reads the command line, runs it, and gives its exit code.
@@ -116,11 +116,13 @@ pub fn say(text: &str) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-/// One sentence on standard error.
+/// One sentence on standard error, broken between words where a person reads it.
 fn complain(message: &str) {
-    let _ = writeln!(
-        std::io::stderr(),
-        "interpreter: {}",
-        render::sanitize::sanitize(message)
-    );
+    let mut err = std::io::stderr();
+    let text = format!("interpreter: {}", render::sanitize::sanitize(message));
+    let text = match err.is_terminal() {
+        true => render::wrap::hanging(&text, terminal::columns()),
+        false => format!("{text}\n"),
+    };
+    let _ = err.write_all(text.as_bytes());
 }

@@ -8,13 +8,14 @@ use super::keys::Keys;
 use super::render::Theme;
 use super::render::approval::{self, Choice};
 use super::render::sanitize::{one_line, sanitize};
-use super::render::wrap::width;
+use super::render::wrap::{cells, hanging, headed, paint, rows, width};
 use super::signals::Signals;
 use super::terminal::{self, Pressed};
 use crate::agent::event::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::tools::action::{Action, AskedQuestion};
 use crate::tools::mcp::{Asked, Form};
+use nu_ansi_term::Style;
 use rule::Edited;
 use std::io::{self, Write};
 
@@ -80,8 +81,7 @@ impl Person for AtTerminal {
     }
 
     fn confirm(&mut self, question: &str, theme: &Theme) -> bool {
-        let mark = theme.warn.paint("?");
-        let shown = format!("{mark} {} [y] yes  [n] no: ", sanitize(question));
+        let shown = confirmation(question, theme, terminal::columns());
         let chosen = self.put("a question", &shown, |cancel| {
             choice(&shown, &[Choice::Yes, Choice::No], cancel)
         });
@@ -108,6 +108,21 @@ impl Person for AtTerminal {
             false => Asked::Declined,
         })
     }
+}
+
+/// A question with its answers behind it, or below it where the row is too short.
+fn confirmation(question: &str, theme: &Theme, columns: usize) -> String {
+    const ANSWERS: &str = "[y] yes  [n] no: ";
+    const LEAD: usize = 2;
+    let question = sanitize(question);
+    let mark = theme.warn.paint("?");
+    if LEAD + width(&question) + 1 + width(ANSWERS) < columns {
+        return format!("{mark} {question} {ANSWERS}");
+    }
+    let text = cells(&question, Style::default());
+    let rows = rows(&text, columns.saturating_sub(LEAD));
+    let rows: Vec<String> = rows.into_iter().map(paint).collect();
+    format!("{mark} {}\n  {ANSWERS}", rows.join("\n  "))
 }
 
 /// The columns before an answer.
@@ -214,17 +229,16 @@ fn answer_of(
 
 /// Shows one question of the model and reads the answer: numbers of its options, or own words.
 fn answer_to(question: &AskedQuestion, theme: &Theme, cancel: &Cancel) -> Option<Vec<String>> {
-    let mut text = format!(
-        "{} {}\n",
-        theme.warn.paint("the model asks:"),
-        sanitize(&question.question)
-    );
+    let columns = terminal::columns();
+    let words = sanitize(&question.question);
+    let mut text = headed("the model asks:", theme.warn, &words, columns);
     for (at, (label, meaning)) in question.options.iter().enumerate() {
         let meaning = match meaning.as_str() {
             "" => String::new(),
             words => format!(" — {}", one_line(words)),
         };
-        text.push_str(&format!("  [{}] {}{meaning}\n", at + 1, one_line(label)));
+        let row = format!("  [{}] {}{meaning}", at + 1, one_line(label));
+        text.push_str(&hanging(&row, columns));
     }
     text.push_str(match (question.options.is_empty(), question.several) {
         (true, _) => "  your answer: ",
@@ -271,6 +285,23 @@ pub fn eprint_safe(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_fits_its_window() {
+        let theme = Theme::default();
+        assert_eq!(
+            confirmation("Write it?", &theme, 40),
+            "? Write it? [y] yes  [n] no: "
+        );
+        assert_eq!(
+            confirmation(
+                "from here on commands may use the network. Shall it be so?",
+                &theme,
+                40
+            ),
+            "? from here on commands may use the\n  network. Shall it be so?\n  [y] yes  [n] no: "
+        );
+    }
 
     #[test]
     fn numbers_choose_and_words_are_own_answers() {

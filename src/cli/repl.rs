@@ -95,6 +95,7 @@ impl Repl<'_> {
             .end("prompt_input_exit", &mut self.console.front);
         self.console.attention.end();
         left?;
+        self.session.forget_unsaid();
         let info = self.session.info();
         Ok(info.file.is_some().then(|| info.id.clone()))
     }

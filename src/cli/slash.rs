@@ -130,7 +130,7 @@ pub const COMMANDS: &[Slash] = &[
     row("permissions", "[SANDBOX] [WHEN]", "sandbox and approvals of this session", |d, w| Done::Said(permissions::permissions(d, w))).or("approvals").with(permissions::words),
     row("context", "", "what fills the window", |d, _| Done::Said(about::context(d.session))),
     row("compact", "", "replace the conversation by a summary", |_, _| work::compact()),
-    row("review", "[base B | commit SHA | WORDS]", "look for faults in a change; alone, the uncommitted one", |_, w| work::review(w)).with(|| ["base", "commit", "uncommitted"].map(str::to_owned).into()),
+    row("review", "[base B | commit SHA | WORDS]", "look for faults in a change; alone, the uncommitted one", |d, w| work::review(d, w)).with(|| ["base", "commit", "uncommitted"].map(str::to_owned).into()),
     row("init", "", "let the model write AGENTS.md", |d, _| work::init(d)),
     row("diff", "[--turn | --pick] [PATH]", "what is changed: in all, by a turn, or in parts", |d, w| undo::diff(d.session, w)),
     row("undo", "[N | FILE]", "take back the last turn, N turns, or one file of it", |d, w| undo::undo(d.session, w)),

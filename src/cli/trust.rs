@@ -29,17 +29,20 @@ pub fn ask(setup: &mut Setup, options: &Options, cancel: &Cancel) -> Result<(), 
     if trust.brought.is_empty() || !open || trust.brought.digests.is_none() {
         return Ok(());
     }
-    match put(&trust, options, cancel) {
-        Said::Yes => {
-            accept(&setup.home, &trust, true)?;
-            setup.reload(options)
-        }
-        Said::Never => accept(&setup.home, &trust, false),
-        Said::NotNow => {
-            eprintln_safe("not trusted; you will be asked again next time");
-            Ok(())
-        }
+    let said = put(&trust, options, cancel);
+    if said == Said::Yes {
+        accept(&setup.home, &trust, true)?;
+        return setup.reload(options);
     }
+    // Who just answered knows what a warning would say.
+    if let Some(words) = trust.ignored(setup.home.path()) {
+        setup.config.warnings.retain(|warning| *warning != words);
+    }
+    if said == Said::Never {
+        return accept(&setup.home, &trust, false);
+    }
+    eprintln_safe("not trusted, so none of it has an effect; /trust asks again");
+    Ok(())
 }
 
 /// What a person says to what a project brings.

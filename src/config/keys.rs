@@ -152,7 +152,7 @@ pub const WIRES: &[&str] = &["chat", "responses", "messages", "ollama"];
 pub const KEYS: &[Key] = &[
     // Model
     key("model", Text, "", "The model; unset: the one that the server has loaded, or its only one."),
-    key("review_model", Text, "", "The model of `review`; unset: the usual one."),
+    key("review_model", Text, "", "The model of `review` and `/review`; unset: the usual one."),
     key("model_provider", Text, "", "The provider's id.").not_in_projects(),
     key("oss", Bool, "false", "Use a local server, as --oss does.").not_in_projects(),
     key("oss_provider", OneOf(LOCAL_PROVIDERS), "", "The local server of --oss; unset: whichever answers."),

@@ -290,7 +290,7 @@ impl Trust {
     }
 
     /// What is left out of a project that is not trusted, in one sentence; `None`: nothing is.
-    fn ignored(&self, home: &Path) -> Option<String> {
+    pub fn ignored(&self, home: &Path) -> Option<String> {
         let brought = &self.brought;
         if self.holds() || brought.is_empty() {
             return None;

@@ -280,6 +280,18 @@ impl Hooks {
         hooks
     }
 
+    /// These in the place of older ones of the session. Where nothing changed, the files of a command
+    /// are still held against what they were when the session began.
+    pub fn in_place_of(mut self, old: &Hooks) -> Hooks {
+        for hook in &mut self.all {
+            let same = |h: &&Hook| h.key == hook.key && h.digest == hook.digest;
+            if let Some(before) = old.all.iter().find(same) {
+                hook.files.clone_from(&before.files);
+            }
+        }
+        self
+    }
+
     /// What one file of a project would run, for a question about it; a file that is broken is said.
     pub fn of_file(file: &Path) -> Hooks {
         let mut hooks = Hooks::default();

@@ -9,6 +9,7 @@ use crate::store::belongings::{self, SKILL_FILE, SKILL_FOLDERS};
 use crate::store::paths::canonical;
 use crate::store::trust;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Value;
 
@@ -91,6 +92,8 @@ pub struct Skills {
     pub warnings: Vec<String>,
     /// They are told to the model.
     pub is_listed: bool,
+    /// What was turned on or off for the session, by name.
+    pub turned: BTreeMap<String, bool>,
 }
 
 impl Skills {
@@ -153,6 +156,24 @@ impl Skills {
             skill.enabled = settings.enables(&skill);
             self.all.push(skill);
         }
+    }
+
+    /// Turns a skill on or off for the session. `None` when there is none of that name, or it is so
+    /// already.
+    pub fn turn(&mut self, name: &str, on: bool) -> Option<&Skill> {
+        let mut all = self.all.iter_mut();
+        let skill = all.find(|s| s.name == name && s.enabled != on)?;
+        skill.enabled = on;
+        self.turned.insert(name.to_owned(), on);
+        Some(skill)
+    }
+
+    /// Turns all of these on or off, as an earlier run of the session had them.
+    pub fn turn_all(&mut self, turned: BTreeMap<String, bool>) {
+        for (name, on) in &turned {
+            self.turn(name, *on);
+        }
+        self.turned = turned;
     }
 
     /// The skill of that name, if it is not turned off.
@@ -474,8 +495,8 @@ mod tests {
             all: (0..10)
                 .map(|n| skill(n, if n == 0 { 10 } else { 400 }))
                 .collect(),
-            warnings: Vec::new(),
             is_listed: true,
+            ..Skills::default()
         };
         let size = |list: &[Skill]| -> usize {
             list.iter()

@@ -199,7 +199,7 @@ impl Action {
             Action::ShellList => "jobs",
             Action::ShellStop { .. } => "stop",
             Action::Plan { .. } | Action::PlanRead => "plan",
-            Action::Mode { .. } => "mode",
+            Action::Mode { .. } => "planning",
             Action::Ask { .. } => "ask",
             Action::Delegate(_) => "delegate",
             Action::Agents { .. } => "agents",

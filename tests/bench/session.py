@@ -106,7 +106,8 @@ def typing(session):
         began = time.perf_counter()
         session.seen = b""
         session.types(key)
-        while typed.encode() not in session.seen:
+        # What is typed stands at the end of the line, where no earlier key can be taken for it.
+        while typed.encode() + b"\x1b[?7h" not in session.seen:
             session.read(0.001)
             if time.perf_counter() - began > 2:
                 sys.exit(f"the key {key} was not seen: {session.seen[-500:]!r}")

@@ -278,6 +278,19 @@ impl Terminal {
         self.wait_for("› ");
     }
 
+    /// Waits until the latest row is that of an empty prompt.
+    pub fn at_prompt(&self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while self.rows().last().is_none_or(|row| row.trim_end() != "›") {
+            assert!(
+                Instant::now() < end,
+                "no prompt:\n{}",
+                self.rows().join("\n")
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Types a line at the prompt, and gives what is shown until the next prompt.
     pub fn says(&mut self, line: &str) -> String {
         // Pasting is taken as such from the first key of a line to its end.

@@ -104,6 +104,11 @@ impl Judge {
         Judge { rules, ..self }
     }
 
+    /// Goes on with other rules.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
     /// The rules about commands.
     pub fn rules(&self) -> &Rules {
         &self.rules

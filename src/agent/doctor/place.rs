@@ -43,7 +43,7 @@ pub fn git(case: &Case) -> Finding {
         }
         None => Finding::warn(
             "git",
-            "no repository here: exec wants --skip-git-repo-check, and changes stay",
+            "no repository here: exec wants --skip-git-repo-check, and only undo takes changes back",
         )
         .fix("git init"),
     }

@@ -38,6 +38,19 @@ impl Session {
         self.record(&lines);
     }
 
+    /// Takes the file of a session away in which nothing was said, so that no list is full of them.
+    /// True when there was one. Nothing is kept from then on.
+    pub fn forget_unsaid(&mut self) -> bool {
+        if !self.is_new() || self.info.resumed || self.title.is_some() {
+            return false;
+        }
+        let Some(store) = self.store.take() else {
+            return false;
+        };
+        self.info.file = None;
+        std::fs::remove_file(store.path()).is_ok()
+    }
+
     /// That a turn begins.
     pub(in crate::agent) fn record_turn_start(&mut self) {
         self.record(&[record::line("event_msg", json!({"type": "task_started"}))]);
@@ -81,6 +94,7 @@ impl Session {
             tool_mode: self.tool_mode,
             raw_calls: self.raw_calls,
             repairs: self.repair_kinds.clone(),
+            skills: self.skills.turned.clone(),
         };
         let value = serde_json::to_value(memory).unwrap_or(Value::Null);
         if value != self.last_state {

@@ -402,7 +402,7 @@ impl Session {
             Answer::No(Some(words)) => Err(format!("the user said no: {words}")),
             Answer::No(None) => Err(format!(
                 "not allowed: {}. Go on without it, or do it another way",
-                reason.trim_end_matches('.')
+                reason.trim_end_matches(['.', '?', '!'])
             )),
             Answer::Stop => {
                 *end = Some((EndReason::Interrupted, String::new()));

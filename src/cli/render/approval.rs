@@ -1,5 +1,6 @@
 //! What a person is asked to agree to: all of it, and why it is asked.
 
+use super::markdown::Markdown;
 use super::phrases::whole_gist;
 use super::sanitize::{one_line, reveal, sanitize};
 use super::wrap::{cells, paint, rows, width};
@@ -153,6 +154,15 @@ fn verbatim(text: &str, style: Style) -> String {
     reveal(text).lines().map(line).collect()
 }
 
+/// A plan as the answers of a model are shown, with every character visible.
+fn indented_markdown(text: &str, theme: &Theme, columns: usize) -> String {
+    let mut rows = Markdown::new(*theme, Some(columns.saturating_sub(2)));
+    let mut shown = rows.push(&reveal(text));
+    shown.push_str(&rows.finish());
+    let row = |row: &str| format!("  {row}").trim_end().to_owned() + "\n";
+    shown.lines().map(row).collect()
+}
+
 fn deed(question: &Question, theme: &Theme, columns: usize) -> String {
     let shown = |path: &str| format!("  {}\n", theme.action.paint(reveal(path)));
     let before = |path: &str| current(&question.cwd.join(path));
@@ -163,7 +173,7 @@ fn deed(question: &Question, theme: &Theme, columns: usize) -> String {
             block(&title, theme.dim, columns) + &verbatim(chars, theme.action)
         }
         Action::Fetch(fetch) => verbatim(&fetch.url, theme.action),
-        Action::Mode { plan, .. } => verbatim(plan, Style::default()),
+        Action::Mode { plan, .. } => indented_markdown(plan, theme, columns),
         Action::Patch { text, form, dir } => {
             let folder = dir
                 .as_ref()

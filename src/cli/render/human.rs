@@ -2,7 +2,7 @@
 
 use super::markdown::Markdown;
 use super::outcome::told;
-use super::phrases::{duration, gist_in, shorten, thousands};
+use super::phrases::{duration, gist_in, gist_of, near, shorten, thousands};
 use super::progress::Progress;
 use super::sanitize::{one_line, sanitize};
 use super::screen::Screen;
@@ -40,6 +40,8 @@ pub struct Human<W: Write> {
     window: u32,
     /// The working folder.
     cwd: PathBuf,
+    /// The person's answer to the latest question was a no.
+    said_no: bool,
 }
 
 /// A text that streams.
@@ -81,6 +83,7 @@ impl<W: Write> Human<W> {
             metrics: None,
             window: 0,
             cwd: PathBuf::new(),
+            said_no: false,
         }
     }
 
@@ -218,12 +221,22 @@ impl<W: Write> Human<W> {
 
     fn finished(&mut self, action: &Action, outcome: &Outcome, took: Duration) {
         self.screen.progress(|p| *p = None);
-        let Some(told) = told(outcome, &self.theme) else {
+        let Some(mut told) = told(outcome, &self.theme, self.columns()) else {
             return;
         };
+        // Who just said no does not have to read why.
+        if std::mem::take(&mut self.said_no) && matches!(outcome, Outcome::Refused { .. }) {
+            told.why = None;
+        }
+        told.why = told.why.map(|why| near(&why, &self.cwd));
         let text = match self.columns() {
             Some(columns) => {
-                let gist = gist_in(action, &self.cwd);
+                let gist = gist_of(action, outcome, &self.cwd);
+                // The time of a person's answer says nothing about the work.
+                let took = match action {
+                    Action::Ask { .. } | Action::Mode { .. } => Duration::ZERO,
+                    _ => took,
+                };
                 told.line((action.verb(), &gist), took, &self.theme, columns)
             }
             None => told.below(action, took, &self.theme),
@@ -296,6 +309,8 @@ impl<W: Write> Frontend for Human<W> {
             Event::Warning(text) => self.headed("warning:", text),
             Event::Note(text) | Event::Repaired { text, .. } => self.words(t.dim, text),
             Event::Requested { tokens, window, .. } => {
+                // A review may be another model's.
+                self.window = *window;
                 let cached = self.metrics.as_ref().and_then(Metrics::cached_percent);
                 self.working(|p| *p = Some(Progress::new(*tokens, *window, cached)));
             }
@@ -396,7 +411,11 @@ impl<W: Write> Frontend for Human<W> {
     fn ask(&mut self, question: &Question) -> Answer {
         let theme = self.theme;
         match self.person() {
-            Some(person) => person.ask(question, &theme),
+            Some(person) => {
+                let answer = person.ask(question, &theme);
+                self.said_no = matches!(answer, Answer::No(_));
+                answer
+            }
             None => {
                 self.headed("nobody to ask:", &one_line(&question.reason));
                 Answer::No(None)

@@ -1,8 +1,8 @@
 //! What an action is about, and what came of it, in few words.
 
-use super::phrases::{duration, lines, shorten};
+use super::phrases::{duration, lines, shorten, thousands};
 use super::sanitize::one_line;
-use super::wrap::{cells, fit_start, paint, rows};
+use super::wrap::{cells, fit_start, paint, rows, width};
 use super::{Theme, diff};
 use crate::tools::action::{Action, AgentOut, AgentState, Outcome, ShellStatus};
 use nu_ansi_term::Style;
@@ -13,6 +13,8 @@ const OUTPUT_TAIL: usize = 8;
 const OUTPUT_END: usize = 3;
 /// Columns that the name of a thing keeps beside its result.
 const LEAST_GIST: usize = 8;
+/// What stands between words about a result.
+const BETWEEN: &str = " · ";
 /// A shorter time is not worth a word.
 const NOTABLE: Duration = Duration::from_millis(100);
 
@@ -77,23 +79,26 @@ impl Told {
         theme: &Theme,
         columns: usize,
     ) -> String {
-        let mut words = self.words.clone();
-        if took >= NOTABLE {
-            let time = duration(took);
-            words = if words.is_empty() {
-                time
-            } else {
-                format!("{words} · {time}")
-            };
-        }
         let (sign, style) = self.sign(theme);
-        let words = if words.is_empty() {
-            words
-        } else {
-            format!(" · {words}")
+        let mut parts: Vec<String> = self.words.split(BETWEEN).map(str::to_owned).collect();
+        parts.retain(|part| !part.is_empty());
+        if took >= NOTABLE {
+            parts.push(duration(took));
+        }
+        // The name of the thing keeps some room; the first word about it is the most important one.
+        let words = |parts: &[String]| -> String {
+            parts.iter().map(|p| format!("{BETWEEN}{p}")).collect()
         };
-        let taken = sign.chars().count() + verb.len() + words.chars().count() + 2;
-        let room = columns.saturating_sub(taken).max(LEAST_GIST);
+        let least = width(gist).min(LEAST_GIST);
+        let room = |parts: &[String]| {
+            let taken = width(sign) + width(verb) + width(&words(parts)) + 2;
+            columns.saturating_sub(taken)
+        };
+        while parts.len() > 1 && room(&parts) < least {
+            parts.pop();
+        }
+        let room = room(&parts).max(least);
+        let words = words(&parts);
         let gist = fit_start(gist, room);
         let gap = if gist.is_empty() { "" } else { " " };
         let mut out = format!(
@@ -138,12 +143,21 @@ impl Told {
     }
 }
 
-/// What is shown of an outcome; nothing where other lines show it.
-pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
+/// What is shown of an outcome, in a terminal of so many columns; nothing where other lines show it.
+pub fn told(outcome: &Outcome, theme: &Theme, columns: Option<usize>) -> Option<Told> {
     let good = |words: String| Told::new(State::Good, words);
+    // A line of an output, which keeps to one row.
+    let line = |text: &str| {
+        let text = shorten(&one_line(text));
+        let text = match columns {
+            Some(columns) => fit_start(&text, columns.saturating_sub(2)),
+            None => text,
+        };
+        format!("  {}\n", theme.dim.paint(text))
+    };
     Some(match outcome {
         Outcome::Planned | Outcome::Plan(_) | Outcome::Finished => return None,
-        Outcome::ModeSet => good("done".into()),
+        Outcome::ModeSet => good(String::new()),
         Outcome::Skill(skill) => good(lines(skill.text.lines().count())),
         Outcome::Counted(c) => good(format!("{} lines in {} files", c.total, c.total_files)),
         Outcome::Jobs(jobs) => good(format!("{} commands", jobs.len())),
@@ -178,7 +192,6 @@ pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
         }),
         Outcome::Mcp(out) => {
             let text = crate::model::join_text(&out.parts);
-            let line = |l: &str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
             let (state, words) = match out.is_error {
                 true => (State::Bad, "failed"),
                 false => (State::Good, ""),
@@ -224,14 +237,27 @@ pub fn told(outcome: &Outcome, theme: &Theme) -> Option<Told> {
             } else {
                 OUTPUT_TAIL
             };
+            let all = s.output.text.lines().count();
+            // That there is more than is shown is said, and how much.
+            let size = match &s.output.file {
+                _ if all <= most || columns.is_none() => None,
+                None => Some(lines(all)),
+                Some(_) => Some(format!("{} bytes", thousands(s.output.bytes))),
+            };
+            let words = Some(words).filter(|w| !w.is_empty());
+            let words: Vec<String> = words.into_iter().chain(size).collect();
             let tail: Vec<_> = s.output.text.lines().rev().take(most).collect();
-            let line = |l: &&str| format!("  {}\n", theme.dim.paint(shorten(&one_line(l))));
             Told {
-                lines: tail.iter().rev().map(line).collect(),
-                ..Told::new(state, words)
+                lines: tail.into_iter().rev().map(line).collect(),
+                ..Told::new(state, words.join(BETWEEN))
             }
         }
-        Outcome::Failed(e) => Told::why(State::Bad, "", shorten(&one_line(&e.to_string()))),
+        Outcome::Failed(e) => {
+            // What stands below the first line is for the model to copy from.
+            let text = e.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Told::why(State::Bad, "", shorten(&one_line(first)))
+        }
         Outcome::Refused { reason } => Told::why(State::Not, "refused", one_line(reason)),
         Outcome::Skipped(why) => Told::why(State::Not, "skipped", one_line(why)),
         Outcome::Interrupted => Told::new(State::Not, "interrupted"),

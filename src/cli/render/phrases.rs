@@ -2,7 +2,7 @@
 
 use super::sanitize::one_line;
 use crate::sandbox::{Mode, Strength};
-use crate::tools::action::{Action, AgentWant, Glob, Grep};
+use crate::tools::action::{Action, AgentWant, Glob, Grep, Outcome, Read};
 use crate::tools::patch_paths;
 use std::path::Path;
 use std::time::Duration;
@@ -31,12 +31,34 @@ pub fn gist(action: &Action) -> String {
 /// [`gist`] for somebody in `cwd`: a path below it is told from there.
 pub fn gist_in(action: &Action, cwd: &Path) -> String {
     let whole = whole_gist(action);
-    let below = format!("{}/", one_line(&cwd.display().to_string()));
     match action {
         // A command is told as it is.
         Action::Shell(_) | Action::Mcp(_) | Action::Ask { .. } => shorten(&whole),
-        _ if below == "/" => shorten(&whole),
-        _ => shorten(&whole.replace(&below, "")),
+        _ => shorten(&near(&whole, cwd)),
+    }
+}
+
+/// A text with the paths below that folder told from there, and the folder itself at its end.
+pub fn near(text: &str, cwd: &Path) -> String {
+    let folder = one_line(&cwd.display().to_string());
+    if folder.is_empty() || folder == "/" {
+        return text.to_owned();
+    }
+    let text = text.replace(&format!("{folder}/"), "");
+    match text.strip_suffix(&folder) {
+        Some(before) if before.is_empty() || before.ends_with(' ') => format!("{before}."),
+        _ => text,
+    }
+}
+
+/// The same when it is over. Where a whole file was read, it does not matter how far it would have
+/// been.
+pub fn gist_of(action: &Action, outcome: &Outcome, cwd: &Path) -> String {
+    match (action, outcome) {
+        (Action::Read(read), Outcome::Read(out)) if out.lines == out.total => {
+            gist_in(&Action::Read(Read::new(&read.path, None, 0)), cwd)
+        }
+        _ => gist_in(action, cwd),
     }
 }
 
@@ -85,8 +107,8 @@ pub fn whole_gist(action: &Action) -> String {
         | Action::ShellStop { id }
         | Action::ShellWait { id: Some(id), .. } => format!("command {id}"),
         Action::Mode { planning, .. } => match planning {
-            true => "planning begins".into(),
-            false => "planning ends".into(),
+            true => "begins".into(),
+            false => "ends".into(),
         },
         Action::Ask { questions } => {
             let words: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
@@ -153,6 +175,12 @@ mod tests {
             "/home/ann/other.png"
         );
         assert_eq!(gist_in(&read("/a.png"), Path::new("/")), "/a.png");
+        assert_eq!(near("x in /home/ann/p", cwd), "x in .");
+        assert_eq!(near("/home/ann/p", cwd), ".");
+        assert_eq!(
+            near("x in /other/home/ann/p", cwd),
+            "x in /other/home/ann/p"
+        );
         assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
     }
 

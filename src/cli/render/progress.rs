@@ -2,7 +2,7 @@
 
 use super::phrases::thousands;
 use super::sanitize::one_line;
-use super::wrap::width;
+use super::wrap::{fit_start, width};
 use crate::agent::event::Phase;
 use crate::agent::metrics::Metrics;
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ const PAUSE: Duration = Duration::from_secs(10);
 const STEP: u64 = 10;
 /// A speed is told when it was measured for so long.
 const MEASURED: Duration = Duration::from_secs(1);
+/// What a line of output has at least of the status line, beside a long command.
+const OUTPUT_SHARE: (usize, usize) = (1, 2);
 /// Bytes of a token, for a speed that nobody counts yet.
 const TOKEN: u64 = 4;
 
@@ -121,12 +123,7 @@ impl Progress {
         let mut parts = Vec::new();
         let seconds = format!("{} s", self.since.elapsed().as_secs());
         match &self.doing {
-            Doing::Tool(what, last) => {
-                parts.extend([what.clone(), seconds]);
-                parts.extend(Some(last.clone()).filter(|l| !l.is_empty()));
-                // The output may be cut, but not the rest.
-                return parts.join(" · ");
-            }
+            Doing::Tool(what, last) => return tool_line(what, &seconds, last, columns),
             Doing::Request(phase) => parts.extend([phase.words().to_owned(), seconds]),
         }
         match self
@@ -158,6 +155,22 @@ impl Progress {
         (time >= MEASURED)
             .then(|| (bytes as f64 / TOKEN as f64 / time.as_secs_f64()).round() as u64)
     }
+}
+
+/// What runs, since when, and the latest line of its output, which has a part of the line however
+/// long the rest is.
+fn tool_line(what: &str, seconds: &str, last: &str, columns: usize) -> String {
+    const GAP: &str = " · ";
+    let fixed = width(seconds) + width(GAP);
+    if last.is_empty() {
+        let room = columns.saturating_sub(fixed);
+        return [&fit_start(what, room), seconds].join(GAP);
+    }
+    let room = columns.saturating_sub(fixed + width(GAP));
+    let least = width(last).min(room * OUTPUT_SHARE.0 / OUTPUT_SHARE.1);
+    let what = fit_start(what, room.saturating_sub(least));
+    let last = fit_start(last, room.saturating_sub(width(&what)));
+    [&what, seconds, &last].join(GAP)
 }
 
 fn share(processed: u64, total: u64) -> String {
@@ -237,5 +250,18 @@ mod tests {
         let mut progress = Progress::doing("run make");
         progress.prints("cc a.c\nld\x1b[2J a.o\n\n");
         assert_eq!(progress.line(79), "run make · 0 s · ld^[[2J a.o");
+        // Neither the time nor the output is pushed out by a long command.
+        let mut progress = Progress::doing("run python3 -m pytest -x --tb=short tests/unit");
+        assert_eq!(progress.line(30), "run python3 -m pytest -… · 0 s");
+        progress.prints("tests/unit/test_a.py ......F.......\n");
+        assert_eq!(
+            progress.line(40),
+            "run python3 -m … · 0 s · tests/unit/tes…"
+        );
+        progress.prints("ok\n");
+        assert_eq!(
+            progress.line(40),
+            "run python3 -m pytest -x --t… · 0 s · ok"
+        );
     }
 }

@@ -232,7 +232,7 @@ mod tests {
         let last = text.rsplit(CLEAR).next().expect("a line");
         assert_eq!(
             last,
-            "\x1b[?7lrunning a long com… 1 waiting › … thing\x1b[?7h"
+            "\x1b[?7lrunning a lo… · 0 s 1 waiting › … thing\x1b[?7h"
         );
         assert_eq!(
             written(|screen| screen.set_draft("日本語", 0)),

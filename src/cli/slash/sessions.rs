@@ -151,12 +151,13 @@ fn begin(
     let cancel = desk.session.cancel().clone();
     let session = open(config, &desk.setup.home, &ask, &cancel, desk.front);
     let session = session.map_err(|e| e.to_string())?;
+    desk.session.end(why, desk.front);
+    desk.session.forget_unsaid();
     let old = desk.session.info();
     let said = match (&old.file, session.info().id == old.id) {
         (Some(_), false) => format!("the session before: /resume {}", old.id),
         _ => String::new(),
     };
-    desk.session.end(why, desk.front);
     *desk.session = session;
     desk.session.announce(desk.front);
     Ok(said)

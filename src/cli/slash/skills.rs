@@ -86,11 +86,14 @@ fn turn(desk: &mut Desk, name: &str, on: bool, save: bool) -> String {
     if save {
         let config = desk.setup.home.config_file();
         return match edit::set_skill(&config, &file, &name, on) {
-            Ok(()) => format!(
-                "{} is {word}, now and in later sessions ({})",
-                one_line(&name),
-                one_line(&config.display().to_string())
-            ),
+            Ok(()) => {
+                desk.session.settle_skill(&name);
+                format!(
+                    "{} is {word}, now and in later sessions ({})",
+                    one_line(&name),
+                    one_line(&config.display().to_string())
+                )
+            }
             Err(why) => one_line(&why.to_string()),
         };
     }

@@ -17,6 +17,10 @@ pub(super) fn words() -> Vec<String> {
 
 /// Shows what the project brings and lets the person decide.
 pub(super) fn trust(desk: &mut Desk, words: &str) -> Done {
+    // What is shown and decided on is what is there now.
+    if let Err(why) = desk.setup.reload(desk.options) {
+        return Done::Said(one_line(&why));
+    }
     let trust = desk.setup.config.trust.clone();
     if trust.brought.is_empty() {
         return Done::Said(format!(
@@ -48,20 +52,35 @@ pub(super) fn trust(desk: &mut Desk, words: &str) -> Done {
     }
 }
 
-/// Keeps the decision. It counts at once where nothing was said yet, else from the next session on.
+/// Keeps the decision. Programs and rules count from the next message on. Settings are those of the
+/// session: another one begins where nothing was said yet, else they wait for it.
 fn decided(desk: &mut Desk, trust: &Trust, yes: bool) -> Done {
     let kept = accept(&desk.setup.home, trust, yes);
     if let Err(why) = kept.and_then(|()| desk.setup.reload(desk.options)) {
         return Done::Said(one_line(&why));
     }
     let now = told(&desk.setup.config.trust);
-    match desk.session.is_new() {
-        true => match sessions::new(desk, "") {
+    if desk.session.is_new() {
+        return match sessions::new(desk, "") {
             Done::Said(said) => Done::Said(format!("{now}\n{said}")),
             other => other,
-        },
-        false => Done::Said(format!("{now} from the next session on (/new begins one)")),
+        };
     }
+    let ask = desk.setup.ask(desk.options);
+    let (config, home) = (&desk.setup.config, &desk.setup.home);
+    if let Err(why) = desk.session.take_up(config, home, &ask, desk.front) {
+        return Done::Said(one_line(&why));
+    }
+    let sets = |line: &brought::Line| line.does == brought::SETS;
+    let (settings, others): (Vec<_>, Vec<_>) = brought::lines(trust).into_iter().partition(sets);
+    let when = match (settings.is_empty(), others.is_empty()) {
+        (true, _) => "from your next message on",
+        (false, true) => "from the next session on (/new begins one)",
+        (false, false) => {
+            "hooks, rules, skills and servers from your next message on, settings from the next session on (/new begins one)"
+        }
+    };
+    Done::Said(format!("{now}: {when}"))
 }
 
 /// Whether what the project brings counts, and why not.

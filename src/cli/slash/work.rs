@@ -1,10 +1,12 @@
 //! Commands that let the model do something, or see to what it does.
 
 use super::{Desk, Done};
+use crate::agent::open::Open;
 use crate::agent::review::Target;
 use crate::agent::session::Session;
 use crate::cli::render::phrases::{duration, thousands};
 use crate::cli::render::sanitize::one_line;
+use crate::config::{Config, ConfigError};
 use crate::harnesses::Input;
 use crate::project::git;
 
@@ -16,13 +18,48 @@ pub(super) fn compact() -> Done {
     }))
 }
 
-/// What is found is shown as it comes.
-pub(super) fn review(words: &str) -> Done {
+/// What is found is shown as it comes. `review_model` reviews in a session of its own, and this one
+/// is told what it found.
+pub(super) fn review(desk: &Desk, words: &str) -> Done {
     let target = target(words);
+    let other = match reviewer(desk) {
+        Ok(other) => other,
+        Err(why) => return Done::Said(one_line(&why.to_string())),
+    };
+    let home = desk.setup.home.clone();
     Done::Work(Box::new(move |session, front| {
-        let reviewed = session.review(&target, true, front);
+        let reviewed = match &other {
+            Some((config, ask)) => session.review_by(config, &home, ask, &target, front),
+            None => session.review(&target, true, front),
+        };
         reviewed.map_or_else(|why| one_line(&why), |_| String::new())
     }))
+}
+
+/// The settings of a review by `review_model`, where that is another model than the session's: what
+/// may be done and what is asked is as in the session.
+fn reviewer(desk: &Desk) -> Result<Option<(Config, Open)>, ConfigError> {
+    let config = desk.config()?;
+    let model = config.review_model.value.clone();
+    let Some(model) = model.filter(|model| model != desk.session.model().1) else {
+        return Ok(None);
+    };
+    let info = desk.session.info();
+    let changes = [
+        ("model", model.into()),
+        ("sandbox_mode", info.sandbox.name().into()),
+        ("approval_policy", info.approval.into()),
+    ];
+    let mut config = config.changed(&changes, "review_model")?;
+    // They are this session's, and a review only looks.
+    config.mcp_servers.clear();
+    let ask = Open {
+        cwd: info.cwd.clone(),
+        ephemeral: true,
+        mcp_servers: Vec::new(),
+        ..desk.setup.ask(desk.options)
+    };
+    Ok(Some((config, ask)))
 }
 
 /// The words `base B` and `commit SHA` name a change, with dashes too; any others say what to look

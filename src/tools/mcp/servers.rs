@@ -36,7 +36,7 @@ pub struct World {
 }
 
 /// A configured server.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -73,6 +73,8 @@ enum State {
     Ready(Arc<Client>, Vec<Offer>),
     Failed(String),
     Disabled,
+    /// The settings have it no more.
+    Gone,
 }
 
 struct Slot {
@@ -109,49 +111,86 @@ pub struct Servers {
 impl Servers {
     /// Starts all that are enabled, each on a thread of its own, and returns at once.
     pub fn start(entries: Vec<Entry>, world: World) -> Self {
-        let shared = Arc::new(Shared::default());
-        let slots = entries.iter().map(|entry| Slot {
-            entry: entry.clone(),
-            state: match (&entry.refused, entry.server.is_enabled()) {
-                (_, false) => State::Disabled,
-                (Some(why), true) => State::Failed(why.clone()),
-                (None, true) => State::Starting,
-            },
-            starting: None,
-            told: false,
-            restarts: 0,
-        });
-        *shared.lock() = slots.collect();
-        for (at, entry) in entries.into_iter().enumerate() {
-            if !entry.server.is_enabled() || entry.refused.is_some() {
-                continue;
+        let servers = Servers {
+            shared: Arc::default(),
+            world,
+        };
+        servers.take_up(entries);
+        servers
+    }
+
+    /// Goes on with these: what is new or has changed is started, what is not among them any more
+    /// is ended, and the others are left alone. True when there was any difference.
+    pub fn take_up(&self, entries: Vec<Entry>) -> bool {
+        let mut begun = Vec::new();
+        let mut ended = Vec::new();
+        {
+            let mut slots = self.shared.lock();
+            for slot in slots.iter_mut() {
+                let is_kept = entries.contains(&slot.entry);
+                if !is_kept && !matches!(slot.state, State::Gone) {
+                    ended.push(std::mem::replace(&mut slot.state, State::Gone));
+                }
             }
-            let (own, world) = (shared.clone(), world.clone());
-            let name = entry.name.clone();
-            let spawned = thread::Builder::new()
-                .name(format!("mcp {name}"))
-                .spawn(move || {
-                    let begun = |way: Arc<dyn Transport>| {
-                        if let Some(slot) = own.lock().get_mut(at) {
-                            slot.starting = Some(way);
-                        }
-                    };
-                    let state = state(connect(&entry, &world, &own.cancel, begun));
-                    own.put(at, state);
+            for entry in entries {
+                let same = |s: &Slot| s.entry == entry && !matches!(s.state, State::Gone);
+                if slots.iter().any(same) {
+                    continue;
+                }
+                // Slots are known by their place, so that a new one always stands at the end.
+                begun.push((slots.len(), entry.clone()));
+                slots.push(Slot {
+                    state: match (&entry.refused, entry.server.is_enabled()) {
+                        (_, false) => State::Disabled,
+                        (Some(why), true) => State::Failed(why.clone()),
+                        (None, true) => State::Starting,
+                    },
+                    entry,
+                    starting: None,
+                    told: false,
+                    restarts: 0,
                 });
-            if let Err(e) = spawned {
-                shared.put(
-                    at,
-                    State::Failed(format!("no thread could be started: {e}")),
-                );
             }
         }
-        Servers { shared, world }
+        if begun.is_empty() && ended.is_empty() {
+            return false;
+        }
+        for (at, entry) in begun {
+            self.begin(at, entry);
+        }
+        self.shared.changes.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    fn begin(&self, at: usize, entry: Entry) {
+        if !entry.server.is_enabled() || entry.refused.is_some() {
+            return;
+        }
+        let (own, world) = (self.shared.clone(), self.world.clone());
+        let name = entry.name.clone();
+        let spawned = thread::Builder::new()
+            .name(format!("mcp {name}"))
+            .spawn(move || {
+                let begun = |way: Arc<dyn Transport>| {
+                    if let Some(slot) = own.lock().get_mut(at) {
+                        slot.starting = Some(way);
+                    }
+                };
+                let state = state(connect(&entry, &world, &own.cancel, begun));
+                own.put(at, state);
+            });
+        if let Err(e) = spawned {
+            self.shared.put(
+                at,
+                State::Failed(format!("no thread could be started: {e}")),
+            );
+        }
     }
 
     /// No server is configured.
     pub fn is_empty(&self) -> bool {
-        self.shared.lock().is_empty()
+        let gone = |s: &Slot| matches!(s.state, State::Gone);
+        self.shared.lock().iter().all(gone)
     }
 
     /// Waits until every server is there or has failed, at most `limit`. True if so.
@@ -228,6 +267,7 @@ impl Servers {
         let slots = self.shared.lock();
         let one = |slot: &Slot| {
             let (status, ready) = match &slot.state {
+                State::Gone => return None,
                 State::Starting => (Status::Starting, None),
                 State::Failed(why) => (Status::Failed(why.clone()), None),
                 State::Disabled => (Status::Disabled, None),
@@ -240,9 +280,9 @@ impl Servers {
                     (Status::Ready, Some(ready))
                 }
             };
-            (slot.entry.name.clone(), status, ready)
+            Some((slot.entry.name.clone(), status, ready))
         };
-        slots.iter().map(one).collect()
+        slots.iter().filter_map(one).collect()
     }
 
     /// How the servers that are there say their tools are to be used: name and words.
@@ -315,7 +355,7 @@ impl Servers {
             let found = slots
                 .iter_mut()
                 .enumerate()
-                .find(|(_, s)| s.entry.name == server);
+                .find(|(_, s)| s.entry.name == server && !matches!(s.state, State::Gone));
             let (at, slot) = found.ok_or_else(|| gone("is not configured"))?;
             let time = slot.entry.server.tool_limit();
             match &slot.state {
@@ -331,6 +371,7 @@ impl Servers {
                 State::Starting => return Err(gone("has not answered yet")),
                 State::Failed(why) => return Err(McpError::Closed(why.clone())),
                 State::Disabled => return Err(gone("is turned off")),
+                State::Gone => return Err(gone("is not configured")),
                 State::Ready(..) => slot.restarts += 1,
             }
             (at, slot.entry.clone())
@@ -360,14 +401,19 @@ impl Drop for Servers {
 
 impl Shared {
     fn put(&self, at: usize, state: State) {
-        // A state for a session that is over is dropped here, and its server with it.
+        // A state for a session that is over is dropped here, and its server with it. The same for
+        // a server that is not wanted any more.
         let mut old = None;
-        if let Some(slot) = self.lock().get_mut(at) {
+        let mut slots = self.lock();
+        if let Some(slot) = slots.get_mut(at)
+            && !matches!(slot.state, State::Gone)
+        {
             old = Some((
                 std::mem::replace(&mut slot.state, state),
                 slot.starting.take(),
             ));
         }
+        drop(slots);
         self.changes.fetch_add(1, Ordering::SeqCst);
         self.changed.notify_all();
         // A server takes its time to leave, for which nobody else has to wait.
