@@ -434,6 +434,44 @@ fn a_session_is_loaded_with_all_that_was_said_and_resumed_without() {
 }
 
 #[test]
+fn a_deleted_session_is_gone_whether_it_is_open_or_not() {
+    let mut editor = Editor::start(agent(script![
+        write("a.txt", "1\n"),
+        say("Done."),
+        say("Hello."),
+        say("Still here.")
+    ]));
+    let (open, stored) = (editor.open(), editor.open());
+    editor.prompt(&open, "Make a.txt");
+    editor.prompt(&stored, "Hello");
+    editor.ask("session/close", json!({"sessionId": stored}));
+    let home = editor.running.home.path().to_owned();
+    let kept = |id: &str| -> usize {
+        let files = support::files_below(&home);
+        let named = files.iter().filter(|f| f.to_string_lossy().contains(id));
+        named.count()
+    };
+    assert!(kept(&open) > 0 && kept(&stored) > 0);
+
+    // A part of an id is no id: nothing may go by mistake.
+    let part = json!({"sessionId": &open[..30]});
+    assert_eq!(editor.ask("session/delete", part)["result"], json!({}));
+    assert_eq!(stop(&editor.prompt(&open, "still there?")), "end_turn");
+    for id in [&open, &stored, &open] {
+        let answer = editor.ask("session/delete", json!({"sessionId": id}));
+        assert_eq!(answer["result"], json!({}), "{answer}");
+        assert_eq!(kept(id), 0);
+    }
+    let answer = editor.prompt(&open, "still there?");
+    assert_eq!(answer["error"]["code"], -32002, "{answer}");
+    assert_eq!(
+        editor.ask("session/list", json!({}))["result"]["sessions"],
+        json!([])
+    );
+    assert!(home.join("ws/a.txt").exists());
+}
+
+#[test]
 fn a_mode_holds_from_the_next_call_on_and_options_agree_with_it() {
     let mut editor = Editor::start(agent(script![
         run("echo 1 > one.txt"),

@@ -344,6 +344,78 @@ fn silence_in_the_middle_of_the_work_is_asked_about() {
 }
 
 #[test]
+fn a_task_is_not_done_while_its_file_is_missing_or_empty() {
+    for harness in harnesses() {
+        let steps = script![
+            run("touch hello.py"),
+            run("cat hello.py"),
+            finish(harness, "done"),
+            run("echo 'print(\"hello\")' > hello.py"),
+            run("python3 hello.py"),
+            finish(harness, "it prints hello"),
+        ];
+        let done = agent(harness, steps).run("Create hello.py that prints hello, then run it.");
+        let done = done.expect_exit(0).expect_requests(6);
+        assert_eq!(count(&done, "hello.py is empty"), 1, "{harness}");
+    }
+    // One that goes in circles is told the same.
+    let steps = script![
+        run("cat hello.py"),
+        run("cat hello.py"),
+        write("hello.py", "print(1)\n"),
+        run("python3 hello.py"),
+        say("done")
+    ];
+    let done = agent("qwen-code", steps).run("Create hello.py that prints 1, then run it.");
+    let told = "hello.py does not exist yet. Write it now: call write_file";
+    assert_eq!(count(&done, told), 1);
+    // A file that is told by its short name is there, and nobody asked to make it.
+    let steps = script![
+        write("src/b.py", "x = 1\n"),
+        run("python3 src/b.py"),
+        say("done")
+    ];
+    let done = agent("qwen-code", steps)
+        .file("src/parser.py", "x = 1\n")
+        .run("Write src/b.py as parser.py has it.");
+    done.expect_exit(0).expect_requests(3);
+}
+
+#[test]
+fn what_a_rewritten_file_lost_is_told() {
+    const BEFORE: &str =
+        "import math\n\ndef half(x):\n    return math.floor(x)\n\ndef twice(x):\n    return x\n";
+    const WRONG: &str = "def twice(x):\n    return 2 * x\n";
+    const RIGHT: &str = "import math\n\ndef half(x):\n    return math.floor(x)\n\ndef twice(x):\n    return 2 * x\n";
+    let told = "Gone from a.py: half. Unless the task wants that";
+    for harness in harnesses() {
+        let rewrite = |text: &str| run(&format!("cat > a.py <<'EOF'\n{text}EOF"));
+        let steps = script![
+            read("a.py"),
+            rewrite(WRONG),
+            rewrite(RIGHT),
+            run("python3 a.py"),
+            finish(harness, "done"),
+        ];
+        let done = agent(harness, steps)
+            .file("a.py", BEFORE)
+            .run("Fix twice in a.py.");
+        let done = done.expect_exit(0).expect_file("a.py", RIGHT);
+        assert_eq!(count(&done, told), 1, "{harness}");
+    }
+    // What the task wants gone is not mourned.
+    let steps = script![
+        run("sed -i 's/half/part/' a.py"),
+        run("python3 a.py"),
+        say("done")
+    ];
+    let done = agent("qwen-code", steps)
+        .file("a.py", BEFORE)
+        .run("Rename half in a.py to part.");
+    assert_eq!(count(&done.expect_exit(0), "Gone from"), 0);
+}
+
+#[test]
 fn a_file_that_is_only_run_is_not_the_one_to_change() {
     let steps = script![
         read("a.py"),
@@ -455,7 +527,8 @@ fn a_submission_without_the_change_is_questioned_once() {
             .expect_exit(0)
             .expect_file("new.txt", "1\n")
             .expect_requests(4);
-        assert_eq!(count(&done, "Nothing was changed yet"), 1, "{harness}");
+        let told = "The task is not done. new.txt does not exist yet";
+        assert_eq!(count(&done, told), 1, "{harness}");
         // Said once; and not where no change is asked for.
         let stubborn = script![look(), finish(harness, ""), finish(harness, "")];
         let done = agent(harness, stubborn).run("Create new.txt with the line 1.");

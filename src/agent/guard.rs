@@ -88,15 +88,19 @@ impl CheckGuard {
     }
 
     /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
-    /// tells that the task asks for a change.
-    pub fn complaint(&self, answer: &str, wants_change: bool) -> Option<Complaint> {
+    /// tells that the task asks for a change, `lacks` that it asks for a file that is not there.
+    pub fn complaint(&self, answer: &str, wants_change: bool, lacks: bool) -> Option<Complaint> {
         let faults = [
+            (lacks && self.acted, Complaint::Lacking),
             (self.last_run_failed, Complaint::Failed),
             (
                 !self.last_run_failed && self.changed_since_run,
                 Complaint::Unchecked,
             ),
-            (wants_change && !self.changed, Complaint::Unchanged),
+            (
+                wants_change && !self.changed && !self.told.contains(&Complaint::Lacking),
+                Complaint::Unchanged,
+            ),
             (!self.acted && is_announcement(answer), Complaint::NotBegun),
             (announces(answer), Complaint::Announced),
         ];
@@ -116,6 +120,8 @@ impl CheckGuard {
 /// Why a model should not stop yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Complaint {
+    /// A file that the task asks for is not there, or empty.
+    Lacking,
     /// The last command failed.
     Failed,
     /// Nothing was run after the last change.
@@ -134,6 +140,10 @@ impl Complaint {
     pub fn words(self, shell: Option<&str>, next: Option<&str>) -> String {
         let call = shell.map_or_else(|| "Send the command".into(), |name| format!("Call {name}"));
         match (self, next) {
+            (Complaint::Lacking, next) => format!(
+                "The task is not done. {}",
+                next.unwrap_or("A file that it asks for is missing: write it now.")
+            ),
             (Complaint::Failed, Some(next)) => format!(
                 "The last command failed, so the task is not done. {next} Then run the command again."
             ),
@@ -259,19 +269,19 @@ pub(super) mod tests {
         let mut guard = CheckGuard::default();
         let edit = Action::UndoEdit { path: "a".into() };
         guard.record(&edit, &wrote());
-        let complaint = guard.complaint("Done.", false);
+        let complaint = guard.complaint("Done.", false, false);
         assert_eq!(complaint, Some(Complaint::Unchecked));
         let words = Complaint::Unchecked.words(Some("bash"), None);
         assert!(words.contains("Call bash now"));
         guard.has_told(Complaint::Unchecked);
-        assert_eq!(guard.complaint("Done.", false), None);
+        assert_eq!(guard.complaint("Done.", false, false), None);
         assert!(guard.is_reminded());
         guard.record(&edit, &wrote());
         assert!(!guard.is_reminded());
         let mut guard = CheckGuard::default();
         guard.record(&edit, &wrote());
         guard.record(&shell("python3 a.py"), &ran("ok"));
-        assert_eq!(guard.complaint("Done.", true), None);
+        assert_eq!(guard.complaint("Done.", true, false), None);
     }
 
     #[test]
@@ -325,7 +335,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_announcement_is_told_from_an_answer() {
-        let complaint = |answer| CheckGuard::default().complaint(answer, false);
+        let complaint = |answer| CheckGuard::default().complaint(answer, false, false);
         for text in [
             "I will look at the file first.",
             "Noted. What shall I do next?",
@@ -340,11 +350,14 @@ pub(super) mod tests {
         let mut guard = CheckGuard::default();
         guard.record(&shell("cat a.py"), &ran("x = 1"));
         let answer = "You should replace 1 by 2.";
-        assert_eq!(guard.complaint(answer, true), Some(Complaint::Unchanged));
-        assert_eq!(guard.complaint(answer, false), None);
+        assert_eq!(
+            guard.complaint(answer, true, false),
+            Some(Complaint::Unchanged)
+        );
+        assert_eq!(guard.complaint(answer, false, false), None);
         assert!(guard.has_shown("a.py") && !guard.has_shown("b.py"));
         // A command that may have changed something counts as a change.
         guard.record(&shell("sed -i s/1/2/ a.py && python3 a.py"), &ran("2"));
-        assert_eq!(guard.complaint(answer, true), None);
+        assert_eq!(guard.complaint(answer, true, false), None);
     }
 }

@@ -3,12 +3,14 @@
 //! the change. Shown the file and told the very tool, many go on.
 
 pub(super) mod command;
+mod lost;
 
 use super::guard::CheckGuard;
 use super::session::Session;
 use super::transcript::Mark;
 use crate::sandbox::Lift;
-use crate::tools::action::{Action, Base, Outcome, Pass, Read, Replace, Shell, Unique};
+use crate::tools::action::{Action, Base, Outcome, Pass, Read, Replace, Shell, Unique, WriteRule};
+use lost::Names;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,9 +47,31 @@ const RUNS: [&str; 14] = [
     "pytest", "execute",
 ];
 
+/// Words of a task that ask for a file that is not there.
+const MAKES: [&str; 4] = ["create", "write", "make", "add"];
+/// Words of a task by which what it names may go.
+const PARTS: [&str; 6] = ["rename", "remove", "delete", "move", "replace", "split"];
+/// Endings of names that are files and no expressions.
+const ENDINGS: [&str; 34] = [
+    "py", "js", "mjs", "ts", "tsx", "jsx", "rs", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt",
+    "rb", "php", "pl", "lua", "sh", "bash", "ps1", "sql", "html", "css", "json", "yaml", "yml",
+    "toml", "ini", "md", "txt", "csv", "xml",
+];
+/// The most files of a task whose names are remembered, and the most bytes of each.
+const REMEMBERED: usize = 8;
+const MOST_BYTES: u64 = 64 << 10;
+
+/// The names in the files of a task as it began, by file, and what of them was told to be gone.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    files: Option<Vec<(String, Names, Option<String>)>>,
+}
+
 /// What the model did with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
+    /// It is not there, or empty, and the task asks to make it.
+    Missing,
     Not,
     Read,
     Changed,
@@ -62,7 +86,13 @@ impl Session {
         if !self.provider.is_local() || !self.context.guidance {
             return None;
         }
-        let (files, to_change) = self.files_of_the_task(check);
+        let (mut files, mut to_change) = self.files_of_the_task(check);
+        if let Some(file) = self.missing(&files) {
+            return Some(self.making_of(file));
+        }
+        let all = files.len();
+        files.retain(|(_, seen)| *seen != Seen::Missing);
+        to_change = to_change.saturating_sub(all - files.len());
         let mut wanted = files.iter().take(to_change.max(1));
         let unchanged = wanted.find(|(_, seen)| *seen != Seen::Changed);
         let (file, seen) = unchanged.or(files.first())?.clone();
@@ -71,6 +101,7 @@ impl Session {
                 "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
             )),
             Seen::Changed => None,
+            Seen::Missing => None,
             Seen::Read if self.wants_a_change() => Some(format!(
                 "{file} is still as it was: {}",
                 self.change_of(&file)
@@ -150,6 +181,93 @@ impl Session {
         }
     }
 
+    /// What to do about a file that is not there.
+    fn making_of(&self, file: &str) -> String {
+        let write = Action::Write {
+            path: file.to_owned(),
+            content: String::new(),
+            rule: WriteRule::default(),
+        };
+        let lack = match self.workbench.cwd().join(file).exists() {
+            true => "is empty",
+            false => "does not exist yet",
+        };
+        match self.call_of(&write) {
+            Some((name, _)) => format!(
+                "{file} {lack}. Write it now: call {name} with its path and all of its lines."
+            ),
+            None => format!(
+                "{file} {lack}. Write it now, with one command: cat > {file} <<'EOF', then all of its lines, then EOF."
+            ),
+        }
+    }
+
+    /// The task asks for a file that is not there, or empty.
+    pub(super) fn lacks_a_file(&self, check: &CheckGuard) -> bool {
+        let (files, _) = self.files_of_the_task(check);
+        self.missing(&files).is_some()
+    }
+
+    /// The first of them that has to be made. A name that a file elsewhere in the project has is that
+    /// file, told by a short name.
+    fn missing<'a>(&self, files: &'a [(String, Seen)]) -> Option<&'a str> {
+        let mut missing = files.iter().filter(|(_, seen)| *seen == Seen::Missing);
+        let cwd = self.workbench.cwd();
+        let is_new = |name: &str| cwd.join(name).exists() || !self.workbench.has_file_named(name);
+        missing.find_map(|(name, _)| is_new(name).then_some(name.as_str()))
+    }
+
+    /// Remembers what the files of the task define, once a turn, before something is done.
+    pub(super) fn remember_names(&self, whole: &mut Whole, check: &CheckGuard) {
+        if whole.files.is_some() || !self.provider.is_local() || !self.context.guidance {
+            return;
+        }
+        let (files, _) = self.files_of_the_task(check);
+        let files = files.into_iter().take(REMEMBERED).filter_map(|(file, _)| {
+            let text = self.text_of(&file)?;
+            let names = Names::of(Path::new(&file), &text);
+            Some((file, names, None))
+        });
+        whole.files = Some(files.collect());
+    }
+
+    /// What a model hears whose change left out what the files of the task had before.
+    pub(super) fn remark_on_loss(&self, outcome: &Outcome, whole: &mut Whole) -> Option<String> {
+        if !matches!(outcome, Outcome::Changed(_) | Outcome::Shell(_)) {
+            return None;
+        }
+        let files = whole.files.as_mut().filter(|files| !files.is_empty())?;
+        let task = self.task();
+        let words: Vec<&str> = task
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .collect();
+        let parts = asks_for(&task, &PARTS);
+        let spared = |name: &str| parts && words.contains(&name);
+        for (file, names, told) in files {
+            let Some(text) = self.text_of(file) else {
+                continue;
+            };
+            let gone = names.gone(&Names::of(Path::new(file), &text), &text, spared);
+            if gone.is_some() && gone != *told {
+                told.clone_from(&gone);
+                return gone.map(|gone| format!(
+                    "Gone from {file}: {gone}. Unless the task wants that, put it back now: nothing else of {file} may be lost."
+                ));
+            }
+            *told = gone;
+        }
+        None
+    }
+
+    /// A small text file of the working folder.
+    fn text_of(&self, file: &str) -> Option<String> {
+        let path = self.workbench.cwd().join(file);
+        let is_small = path
+            .metadata()
+            .is_ok_and(|m| m.is_file() && m.len() <= MOST_BYTES);
+        is_small.then(|| std::fs::read_to_string(path).ok())?
+    }
+
     /// The call for an action, if its tool is offered.
     fn call_of(&self, action: &Action) -> Option<(&'static str, serde_json::Value)> {
         let (name, arguments) = self.harness.write(action)?;
@@ -175,15 +293,15 @@ impl Session {
             .transcript
             .entries()
             .filter(|(_, mark, _)| *mark == Mark::Task);
-        let text: String = task.map(|(item, ..)| item.text()).collect();
-        self.harness.spoken(&self.start, &text).to_owned()
+        let texts: Vec<String> = task.map(|(item, ..)| item.text()).collect();
+        self.harness
+            .spoken(&self.start, &texts.join("\n"))
+            .to_owned()
     }
 
     /// The task asks for something to be changed, as far as its words tell.
     pub(super) fn wants_a_change(&self) -> bool {
-        let task = self.task().to_lowercase();
-        task.split(|c: char| !c.is_alphabetic())
-            .any(|word| CHANGES.contains(&word))
+        asks_for(&self.task(), &CHANGES)
     }
 
     /// The files of the working folder that the task names, and what the model did with each: in its
@@ -193,7 +311,9 @@ impl Session {
         let mut found: Vec<(String, Seen)> = Vec::new();
         let mut runs: Vec<String> = Vec::new();
         let mut before = String::new();
-        for word in self.task().split_whitespace().take(WORDS) {
+        let task = self.task();
+        let makes = asks_for(&task, &MAKES);
+        for word in task.split_whitespace().take(WORDS) {
             let word_before = std::mem::replace(&mut before, word.to_lowercase());
             let name = word.trim_matches(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
             let name = name.trim_end_matches('.');
@@ -203,7 +323,16 @@ impl Session {
                 continue;
             }
             let path = cwd.join(name);
-            if !path.is_file() {
+            let size = path.metadata().map(|m| m.is_file().then_some(m.len()));
+            let ending = Path::new(name).extension().and_then(|e| e.to_str());
+            let is_lacking = match size {
+                Ok(size) => size == Some(0),
+                Err(_) => ending.is_some_and(|e| ENDINGS.contains(&e)),
+            };
+            if makes && is_lacking {
+                found.push((name.to_owned(), Seen::Missing));
+            }
+            if makes && is_lacking || !matches!(size, Ok(Some(_))) {
                 continue;
             }
             let known = self
@@ -227,4 +356,11 @@ impl Session {
         let to_change = found.len() - runs.len();
         (found, to_change)
     }
+}
+
+/// One of the words stands in the task.
+fn asks_for(task: &str, words: &[&str]) -> bool {
+    let task = task.to_lowercase();
+    task.split(|c: char| !c.is_alphabetic())
+        .any(|word| words.contains(&word))
 }

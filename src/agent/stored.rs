@@ -10,6 +10,7 @@ use crate::model::join_text;
 use crate::store::StoreError;
 use crate::store::paths::{Home, canonical};
 use crate::store::rollout::{self, Writer};
+use crate::store::sessions;
 use crate::words::head;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ pub struct Shelf {
 /// Looks at every session file. A stop leaves the rest out.
 pub fn all(home: &Home, cancel: &Cancel) -> Shelf {
     let mut shelf = Shelf::default();
-    for file in rollout::list(home) {
+    for file in sessions::list(home) {
         if cancel.is_cancelled() {
             break;
         }
@@ -111,7 +112,7 @@ impl Shelf {
 }
 
 /// What one file tells.
-fn look(file: &rollout::Stored) -> Option<Stored> {
+fn look(file: &sessions::Stored) -> Option<Stored> {
     let mut items = 0;
     let records = rollout::pick(&file.path, |kind, line| match kind {
         "session_meta" | "turn_context" => true,
@@ -171,7 +172,7 @@ fn first_words(item: &Value, harness: Option<&str>, start: Option<&Start>) -> Op
 /// # Errors
 /// When there is none, or more than one.
 pub fn find(home: &Home, wanted: &str, cancel: &Cancel) -> Result<PathBuf, StoreError> {
-    let by_id = rollout::find(home, wanted).map(|s| s.path);
+    let by_id = sessions::find(home, wanted).map(|s| s.path);
     if !matches!(by_id, Err(StoreError::NoSession { .. })) {
         return by_id;
     }

@@ -10,6 +10,7 @@ pub(super) use reply::take_thinking;
 
 use super::event::{EndReason, Event, Frontend, Phase, TurnEnd};
 use super::guard::{CheckGuard, Cut, StreamGuard};
+use super::hint::Whole;
 use super::reports::Verdict as Count;
 use super::session::Session;
 use super::tokens::Size;
@@ -47,6 +48,8 @@ pub(super) struct Progress {
     pub(super) held: String,
     /// Whether what was done was checked.
     check: CheckGuard,
+    /// What the files of the task had before something was done.
+    whole: Whole,
     /// A call as text was answered with a correction in this turn.
     pub(super) corrected: bool,
     /// Calls in a row that could not be run.

@@ -202,6 +202,22 @@ impl Server {
                     )),
                 }
             }
+            "session/delete" => match params["sessionId"].as_str() {
+                None => Err(Fault::bad_params("sessionId must be a string")),
+                Some(id) => {
+                    let open = self.sessions().remove(id);
+                    match open {
+                        // Its thread writes the file, and removes it when it is free.
+                        Some(session) => {
+                            session.stop();
+                            return session.add(Job::Delete(call));
+                        }
+                        None => Setup::load(&self.options)
+                            .map_err(|why| Fault::new(code::INTERNAL, why))
+                            .and_then(|setup| opening::deleted(&setup.home, id)),
+                    }
+                }
+            },
             method => Err(Fault::no_method(method)),
         };
         call.answer(answer);
@@ -239,7 +255,7 @@ impl Server {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": true, "sse": false},
-                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "additionalDirectories": {}},
+                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
             },
             "authMethods": [],
             "agentInfo": {"name": "interpreter", "title": "Interpreter", "version": env!("CARGO_PKG_VERSION")},

@@ -10,6 +10,7 @@ pub mod log;
 pub mod models;
 pub mod paths;
 pub mod rollout;
+pub mod sessions;
 pub mod trust;
 
 use std::fmt;

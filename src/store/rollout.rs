@@ -5,14 +5,13 @@
 //! and the next writer closes.
 
 use super::StoreError;
-use super::paths::{Home, canonical, private_file};
+use super::paths::{Home, private_file};
 use jiff::{Timestamp, Zoned};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// The most bytes of one line; a longer one is skipped when it is read.
 const MAX_LINE: usize = 32 << 20;
@@ -22,8 +21,6 @@ const MAX_FILE: u64 = 1 << 30;
 const MOST_PICKED: u64 = 8 << 20;
 /// How much is read at a time.
 const PIECE: usize = 1 << 16;
-/// The most session files that are looked at.
-const MAX_SESSIONS: usize = 100_000;
 /// The first record stands within so many lines; before it may stand what others wrote.
 const FIRST_LINES: usize = 8;
 
@@ -273,113 +270,6 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Option<Vec<u8>>>> {
     Ok(Some(Some(line)))
 }
 
-/// A stored session, known by its file's name alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// Its file.
-    pub path: PathBuf,
-    /// Its id.
-    pub id: String,
-    /// When it was written last.
-    pub modified: SystemTime,
-}
-
-/// All sessions, the one written last first. No file is opened.
-pub fn list(home: &Home) -> Vec<Stored> {
-    let mut found = Vec::new();
-    for year in folders(&home.sessions()) {
-        for month in folders(&year) {
-            for day in folders(&month) {
-                let entries = fs::read_dir(day).into_iter().flatten().flatten();
-                for entry in entries {
-                    if found.len() == MAX_SESSIONS {
-                        break;
-                    }
-                    let name = entry.file_name();
-                    let id = name.to_str().and_then(id_of).map(str::to_owned);
-                    let meta = entry.metadata().ok().filter(|m| m.is_file());
-                    if let (Some(id), Some(modified)) = (id, meta.and_then(|m| m.modified().ok())) {
-                        found.push(Stored {
-                            path: entry.path(),
-                            id,
-                            modified,
-                        });
-                    }
-                }
-            }
-        }
-    }
-    // The name holds the time of the beginning, which decides between equal times.
-    found.sort_by(|a, b| (b.modified, &b.path).cmp(&(a.modified, &a.path)));
-    found
-}
-
-/// The folders in a folder whose names are numbers, the highest first.
-fn folders(path: &Path) -> Vec<PathBuf> {
-    const MOST: usize = 10_000;
-    let entries = fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .take(MOST)
-        .flatten();
-    let number = |e: &fs::DirEntry| {
-        let name = e.file_name();
-        let name = name.to_str()?;
-        name.bytes().all(|b| b.is_ascii_digit()).then(|| e.path())
-    };
-    let mut found: Vec<PathBuf> = entries.filter_map(|e| number(&e)).collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found
-}
-
-/// The id in `rollout-YYYY-MM-DDThh-mm-ss-ID.jsonl`.
-fn id_of(name: &str) -> Option<&str> {
-    const TIME: usize = "YYYY-MM-DDThh-mm-ss-".len();
-    let rest = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
-    rest.get(TIME..).filter(|id| !id.is_empty())
-}
-
-/// The session of that id, or the only one whose id begins so.
-pub fn find(home: &Home, wanted: &str) -> Result<Stored, StoreError> {
-    const SHOWN: usize = 5;
-    let id = wanted.trim().to_lowercase();
-    let mut found: Vec<Stored> = list(home)
-        .into_iter()
-        .filter(|s| !id.is_empty() && s.id.to_lowercase().starts_with(&id))
-        .collect();
-    if let Some(exact) = found.iter().position(|s| s.id.to_lowercase() == id) {
-        return Ok(found.swap_remove(exact));
-    }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(StoreError::NoSession {
-            wanted: wanted.to_owned(),
-            folder: home.sessions(),
-        }),
-        _ => Err(StoreError::Ambiguous {
-            wanted: wanted.to_owned(),
-            found: found.into_iter().take(SHOWN).map(|s| s.id).collect(),
-        }),
-    }
-}
-
-/// The session written last; with `cwd`, of those that began in that folder. Only first lines are
-/// read.
-pub fn last(home: &Home, cwd: Option<&Path>) -> Option<Stored> {
-    let cwd = cwd.map(canonical);
-    // A folder whose name is not UTF-8 stands in the file with replacements.
-    let lossy = cwd
-        .as_ref()
-        .map(|cwd| PathBuf::from(cwd.to_string_lossy().into_owned()))
-        .unwrap_or_default();
-    list(home).into_iter().find(|stored| match &cwd {
-        None => true,
-        Some(cwd) => first_record(&stored.path)
-            .and_then(|r| Some(PathBuf::from(r.get("payload")?.get("cwd")?.as_str()?)))
-            .is_some_and(|began| canonical(&began) == *cwd || began == lossy),
-    })
-}
-
 /// The first record of a session, if one stands near the beginning.
 pub fn first_record(path: &Path) -> Option<Value> {
     let file = File::open(path).ok()?;
@@ -399,6 +289,7 @@ pub fn first_record(path: &Path) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn home() -> (tempfile::TempDir, Home) {
         let dir = tempfile::tempdir().unwrap();
@@ -413,11 +304,6 @@ mod tests {
         let mut writer = Writer::create(home, id, &time).unwrap();
         writer
             .append(&[record("session_meta", json!({"id": id, "cwd": cwd}))])
-            .unwrap();
-        let age = std::time::Duration::from_secs(1_000_000 + u64::from(second));
-        writer
-            .file
-            .set_modified(SystemTime::UNIX_EPOCH + age)
             .unwrap();
         writer.path().to_owned()
     }
@@ -583,41 +469,5 @@ mod tests {
         );
         drop(first);
         assert!(Writer::append_to(&path).is_ok());
-    }
-
-    #[test]
-    fn sessions_are_found_by_prefix_and_by_folder() {
-        let (dir, home) = home();
-        assert_eq!(list(&home), []);
-        assert_eq!(last(&home, None), None);
-        assert!(!home.path().exists());
-        let here = dir.path();
-        session(&home, "0199aa-1", 1, here);
-        session(&home, "0199ab-2", 3, here);
-        session(&home, "0199b", 2, Path::new("/elsewhere"));
-        fs::write(home.sessions().join("2026/01/02/notes.txt"), "").unwrap();
-        let ids: Vec<String> = list(&home).into_iter().map(|s| s.id).collect();
-        assert_eq!(ids, ["0199ab-2", "0199b", "0199aa-1"]);
-
-        assert_eq!(find(&home, "0199AA").unwrap().id, "0199aa-1");
-        assert_eq!(find(&home, "0199b").unwrap().id, "0199b");
-        assert!(
-            matches!(find(&home, "0199a"), Err(StoreError::Ambiguous { found, .. }) if found.len() == 2)
-        );
-        assert!(matches!(
-            find(&home, "ffff"),
-            Err(StoreError::NoSession { .. })
-        ));
-        assert!(matches!(
-            find(&home, " "),
-            Err(StoreError::NoSession { .. })
-        ));
-
-        assert_eq!(last(&home, None).unwrap().id, "0199ab-2");
-        assert_eq!(
-            last(&home, Some(Path::new("/elsewhere"))).unwrap().id,
-            "0199b"
-        );
-        assert_eq!(last(&home, Some(Path::new("/nowhere"))), None);
     }
 }

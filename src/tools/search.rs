@@ -111,6 +111,16 @@ impl Workbench {
         Ok(Outcome::Found(newest_first(root, found, 0, limit)))
     }
 
+    /// A file of the workspace has the base name of that path, wherever it lies; true as well when
+    /// there is too much to be looked at.
+    pub fn has_file_named(&self, path: &str) -> bool {
+        let never = Cancel::new();
+        let builder = self.walker(&self.cwd, true);
+        let mut walk = Walk::new(&builder, NAME_ENTRIES, NAME_TIME, &never);
+        let name = Path::new(path).file_name().unwrap_or_default();
+        walk.by_ref().any(|e| e.file_name() == name && is_file(&e)) || walk.stopped
+    }
+
     /// The only file of the workspace with the base name of a path that does not exist.
     pub(super) fn only_file_named(&self, path: &str) -> Option<PathBuf> {
         let name = Path::new(path).file_name()?;

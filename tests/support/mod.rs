@@ -671,11 +671,17 @@ impl Run {
 
     /// The one session file.
     pub fn session_file(&self) -> PathBuf {
-        let mut found = Vec::new();
-        walk(&self.home.path().join("home/sessions"), &mut found);
+        let mut found = files_below(&self.home.path().join("home/sessions"));
         assert_eq!(found.len(), 1, "{found:?}");
         found.remove(0)
     }
+}
+
+/// All files below a folder.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    walk(folder, &mut found);
+    found
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -37,6 +37,7 @@ impl Session {
         self.push_reply(assistant);
         let all_broken = !faults.is_empty() && faults.iter().all(Option::is_some);
         let room = self.budget.result_bytes(self.rest(&[]), actions.len());
+        self.remember_names(&mut p.whole, &p.check);
         let mut done = Vec::new();
         let (mut end, mut reminder) = (None, None);
         for (at, action) in actions.into_iter().enumerate() {
@@ -87,6 +88,7 @@ impl Session {
             if let Ok((_, outcome)) = &result {
                 notes.extend(guard::remark(outcome));
                 notes.extend(self.remark_on_command(outcome));
+                notes.extend(self.remark_on_loss(outcome, &mut p.whole));
                 notes.extend(self.remark_on_repetition(outcome, p));
             }
             done.push(Done {

@@ -152,14 +152,17 @@ impl Session {
             return None;
         }
         let wants_change = self.wants_a_change();
-        let mut complaint = p.check.complaint(&p.last_text, wants_change)?;
+        let lacks = self.lacks_a_file(&p.check);
+        let mut complaint = p.check.complaint(&p.last_text, wants_change, lacks)?;
         let next = match complaint {
-            Complaint::Failed | Complaint::Unchanged => self.next_step(&p.check),
+            Complaint::Lacking | Complaint::Failed | Complaint::Unchanged => {
+                self.next_step(&p.check)
+            }
             _ => None,
         };
         // Without a file to change, a task may be done by words alone; a submission is none.
         if complaint == Complaint::Unchanged && next.is_none() && !submits {
-            complaint = p.check.complaint(&p.last_text, false)?;
+            complaint = p.check.complaint(&p.last_text, false, lacks)?;
         }
         p.check.has_told(complaint);
         let mut tools = self.start.tools.iter().map(|t| t.name.as_str());

@@ -8,7 +8,7 @@ use crate::cli::person::eprintln_safe;
 use crate::cli::pick::pick;
 use crate::cli::render::sanitize::sanitize;
 use crate::store::paths::Home;
-use crate::store::rollout;
+use crate::store::sessions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -31,7 +31,7 @@ pub fn choose(
             .map_err(|e| e.to_string()),
         args::Session::Last => {
             let folder = (!all).then_some(setup.cwd.as_path());
-            let last = rollout::last(&setup.home, folder).map(|s| Some(s.path));
+            let last = sessions::last(&setup.home, folder).map(|s| Some(s.path));
             last.ok_or_else(|| none(&setup.cwd, all))
         }
         args::Session::Unnamed => from_list(&setup.home, &setup.cwd, all, None, cancel),

@@ -23,7 +23,7 @@ use crate::harnesses::Input;
 use crate::model::Part;
 use crate::project::{git, read_whole};
 use crate::serve::exec_json::ExecJson;
-use crate::store::rollout;
+use crate::store::sessions;
 use crate::tools::image;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -211,7 +211,7 @@ fn prepare(
 /// The latest session is wanted, and there is none.
 fn has_no_last(setup: &Setup, which: &args::Session, options: &Options) -> bool {
     let folder = (!options.all).then_some(setup.cwd.as_path());
-    *which == args::Session::Last && rollout::last(&setup.home, folder).is_none()
+    *which == args::Session::Last && sessions::last(&setup.home, folder).is_none()
 }
 
 /// The session to go on with.

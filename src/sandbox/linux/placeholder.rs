@@ -6,11 +6,13 @@
 //! still needs it, and an unusual mode tells ours from a real folder, also after a crash.
 
 use super::sys;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Sticky, and writable by nobody: the mode of a placeholder from the moment it exists.
 const MODE: u32 = 0o1555;
@@ -31,9 +33,14 @@ impl Placeholders {
     }
 }
 
-/// Tries a few times, because another command may remove the folder between two steps.
+/// How long one is tried for: a command that removes it may be kept from the processor meanwhile.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Tries again when another command removes the folder between two steps.
 fn hold(path: &Path) -> Result<Option<(PathBuf, File)>, String> {
-    for _ in 0..100 {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
         match fs::DirBuilder::new().mode(MODE).create(path) {
             Ok(()) => {}
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
@@ -54,15 +61,20 @@ fn hold(path: &Path) -> Result<Option<(PathBuf, File)>, String> {
                 ));
             }
         }
-        if !is_placeholder(path) {
-            return Ok(None);
+        match path.symlink_metadata() {
+            Ok(there) if !is_placeholder(&there) => return Ok(None),
+            // Gone already: to take it for a real one would leave the name unprotected.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            _ => {
+                if let Ok(folder) = File::open(path)
+                    && sys::try_lock(folder.as_raw_fd(), false)
+                    && is_same(path, &folder)
+                {
+                    return Ok(Some((path.to_owned(), folder)));
+                }
+            }
         }
-        if let Ok(folder) = File::open(path)
-            && sys::try_lock(folder.as_raw_fd(), false)
-            && is_same(path, &folder)
-        {
-            return Ok(Some((path.to_owned(), folder)));
-        }
+        thread::sleep(PAUSE);
     }
     Err(format!(
         "{} could not be protected, because other commands keep making and removing it",
@@ -74,7 +86,8 @@ impl Drop for Placeholders {
     fn drop(&mut self) {
         for (path, folder) in &self.0 {
             let last = sys::try_lock(folder.as_raw_fd(), true);
-            if last && is_placeholder(path) && is_same(path, folder) {
+            let ours = || path.symlink_metadata().is_ok_and(|m| is_placeholder(&m));
+            if last && ours() && is_same(path, folder) {
                 // Fails if something is in it, and then it has to stay.
                 let _ = fs::remove_dir(path);
             }
@@ -82,9 +95,8 @@ impl Drop for Placeholders {
     }
 }
 
-fn is_placeholder(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|m| m.is_dir() && m.mode() & 0o1777 == MODE)
+fn is_placeholder(there: &Metadata) -> bool {
+    there.is_dir() && there.mode() & 0o1777 == MODE
 }
 
 fn is_same(path: &Path, open: &File) -> bool {
@@ -110,5 +122,20 @@ mod tests {
         assert!(absent.is_dir());
         drop(second);
         assert!(!absent.exists() && real.is_dir());
+    }
+
+    #[test]
+    fn commands_that_begin_and_end_side_by_side_all_hold_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join(".agents");
+        let work = || {
+            for _ in 0..2_000 {
+                let held = Placeholders(hold(&name).unwrap().into_iter().collect());
+                assert_eq!(held.0.len(), 1, "it was taken for a real folder");
+                assert!(name.is_dir(), "it was removed while it was held");
+            }
+        };
+        thread::scope(|s| (0..4).for_each(|_| drop(s.spawn(work))));
+        assert!(!name.exists());
     }
 }

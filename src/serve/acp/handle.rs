@@ -21,6 +21,8 @@ pub enum Job {
     Replay(Call),
     /// Let it go.
     Close(Call),
+    /// Let it go, and remove what is stored of it.
+    Delete(Call),
     /// The program ends.
     End,
 }
@@ -95,8 +97,11 @@ impl Handle {
     /// Adds a job behind those that wait.
     pub fn add(&self, job: Job) {
         if let Err(mpsc::SendError(job)) = self.jobs.send(job) {
-            let (Job::Prompt(call, _) | Job::Set(call, ..) | Job::Replay(call) | Job::Close(call)) =
-                job
+            let (Job::Prompt(call, _)
+            | Job::Set(call, ..)
+            | Job::Replay(call)
+            | Job::Close(call)
+            | Job::Delete(call)) = job
             else {
                 return;
             };

@@ -12,8 +12,9 @@ use crate::cli::commands::session::Setup;
 use crate::config::McpServer;
 use crate::jsonrpc::Fault;
 use crate::model::local;
-use crate::store::rollout;
-use serde_json::Value;
+use crate::store::paths::Home;
+use crate::store::sessions;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -148,13 +149,26 @@ pub fn opened(
 
 /// The file of the session with exactly that id.
 fn stored(setup: &Setup, id: &str) -> Result<PathBuf, Fault> {
-    let found = rollout::find(&setup.home, id).ok().filter(|s| s.id == id);
+    let found = sessions::find(&setup.home, id).ok().filter(|s| s.id == id);
     found.map(|s| s.path).ok_or_else(|| {
         Fault::new(
             code::NOT_FOUND,
             format!("there is no session {id}; session/list tells those that there are"),
         )
     })
+}
+
+/// Removes what is stored of a session; one that is not there is no fault, so that a client may ask
+/// twice.
+///
+/// # Errors
+/// When another process works on it, or a file cannot be removed.
+pub fn deleted(home: &Home, id: &str) -> Result<Value, Fault> {
+    if let Some(session) = sessions::find(home, id).ok().filter(|s| s.id == id) {
+        sessions::remove(home, &session)
+            .map_err(|why| Fault::new(code::INTERNAL, why.to_string()))?;
+    }
+    Ok(json!({}))
 }
 
 /// What is chosen for a session, and what else there is.

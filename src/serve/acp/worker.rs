@@ -3,7 +3,7 @@
 use super::files::EditorFiles;
 use super::front::Front;
 use super::handle::{Handle, Job};
-use super::opening::{Begin, Early, choices, opened};
+use super::opening::{self, Begin, Early, choices, opened};
 use super::options::{self, Choice};
 use super::updates::{Updates, WORDS};
 use super::{Server, code, log, prompt, replay};
@@ -138,6 +138,12 @@ impl Worker {
                     // Its commands end and its file is free before that is said.
                     drop(self);
                     return call.answer(Ok(json!({})));
+                }
+                Job::Delete(call) => {
+                    self.session.end("other", &mut self.front);
+                    let (home, id) = (self.setup.home.clone(), self.session.info().id.clone());
+                    drop(self);
+                    return call.answer(opening::deleted(&home, &id));
                 }
                 Job::End => return self.session.end("other", &mut self.front),
             }
