@@ -1,9 +1,13 @@
 //! `install.sh` from a local archive, in an empty home: install, upgrade, refuse, uninstall.
 #![cfg(unix)]
 
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use support::script::say;
+use support::server::{Kind, Server};
 
 /// An empty home, and an archive of the built program as a release has it.
 struct Room {
@@ -82,6 +86,27 @@ impl Room {
         self.run(&["--from", self.archive.to_str().expect("a path")])
     }
 
+    /// A task with the installed program, as its user would run it.
+    fn works(&self) {
+        let server = Server::start(Kind::LlamaServer, 32_768, vec![say("It is done.")]);
+        let url = format!(
+            "model_providers.llamacpp.base_url=http://127.0.0.1:{}/v1",
+            server.port()
+        );
+        let done = Command::new(self.bin("i"))
+            .args(["exec", "--skip-git-repo-check", "-m", "mock"])
+            .args(["-c", "model_provider=llamacpp", "-c", &url, "do it"])
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("a PATH"))
+            .env("HOME", self.home())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program");
+        let said = text(&done, true);
+        assert!(said.contains("It is done."), "{said}");
+    }
+
     /// Every file below the home.
     fn left(&self) -> Vec<PathBuf> {
         fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -125,6 +150,10 @@ fn it_installs_upgrades_and_leaves_nothing() {
             .expect("the program");
         assert!(text(&told, true).contains(env!("CARGO_PKG_VERSION")));
     }
+    room.works();
+    let data = room.home().join(".openinterpreter");
+    assert!(data.join("sessions").is_dir());
+    let with_data = room.left().len();
     // Over an older program: the same call again.
     fs::write(room.bin("interpreter"), "old").expect("an older program");
     text(&room.install(), true);
@@ -133,13 +162,12 @@ fn it_installs_upgrades_and_leaves_nothing() {
         .output()
         .expect("the program");
     text(&told, true);
-    assert_eq!(room.left().len(), 2, "{:?}", room.left());
+    assert_eq!(room.left().len(), with_data, "{:?}", room.left());
 
-    fs::create_dir(room.home().join(".openinterpreter")).expect("the data");
-    fs::write(room.home().join(".openinterpreter/config.toml"), "").expect("a config");
     let said = text(&room.run(&["--uninstall"]), true);
     assert!(said.contains("config and sessions stay"), "{said}");
-    assert_eq!(room.left().len(), 1, "{:?}", room.left());
+    assert!(room.left().iter().all(|file| file.starts_with(&data)));
+    assert_eq!(room.left().len(), with_data - 2, "{:?}", room.left());
     text(&room.run(&["--uninstall", "--purge"]), true);
     assert!(room.left().is_empty(), "{:?}", room.left());
 }

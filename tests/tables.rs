@@ -55,6 +55,117 @@ fn bash_completes_words_flags_and_values() {
     assert!(bash("interpreter exec --no-such").is_empty());
 }
 
+/// True where this shell is installed; `.ci/run` lets none be missing.
+fn has(shell: &str) -> bool {
+    let found = Command::new(shell).arg("--version").output();
+    let found = found.is_ok_and(|done| done.status.success());
+    if !found {
+        println!("SKIPPED {shell}: it is not installed");
+    }
+    found
+}
+
+/// Runs a shell on `code` with the script of that shell as `$script`'s file and `line` as the last argument.
+fn shell(command: &[&str], name: &str, code: &str, line: &str) -> String {
+    let home = tempfile::tempdir().expect("a home");
+    let work = home.path().join("work");
+    std::fs::create_dir_all(work.join("folder")).expect("a folder");
+    let script = home.path().join("_interpreter");
+    let text = interpreter(&["completion", name], &home.path().join("i"));
+    std::fs::write(&script, text).expect("the script");
+    let programs = Path::new(bin()).parent().expect("a folder");
+    let done = Command::new(command[0])
+        .args(&command[1..])
+        .args(["-c", code, line])
+        .current_dir(&work)
+        .env_clear()
+        .env("HOME", home.path())
+        .env("TERM", "xterm")
+        .env("script", &script)
+        .env("INTERPRETER_HOME", home.path().join("i"))
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        .output()
+        .expect("the shell");
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// What fish offers at the end of this line, without the descriptions.
+fn fish(line: &str) -> Vec<String> {
+    let code = "source $script; complete -C $argv[1]";
+    let text = shell(&["fish", "--no-config"], "fish", code, line);
+    text.lines()
+        .map(|l| l.split('\t').next().unwrap_or(l).to_owned())
+        .collect()
+}
+
+#[test]
+fn fish_completes_words_flags_and_values() {
+    if !has("fish") {
+        return;
+    }
+    assert_eq!(fish("interpreter harn"), ["harness"]);
+    assert_eq!(
+        fish("interpreter harness show claude-code-"),
+        ["claude-code-bare"]
+    );
+    assert_eq!(fish("i exec --sandbox work"), ["workspace-write"]);
+    assert_eq!(
+        fish("interpreter exec --sandbox=work"),
+        ["--sandbox=workspace-write"]
+    );
+    assert_eq!(fish("interpreter -C f"), ["folder/"]);
+    assert!(fish("interpreter exec --no-such").is_empty());
+}
+
+/// What stands on the line of a zsh with its own completion after Tab: zsh shows nothing without a terminal, so it runs
+/// in one of its own, until it shows `wanted` or ten seconds have passed.
+fn zsh(line: &str, wanted: &str) -> String {
+    let code = r#"
+        zmodload zsh/zpty zsh/zselect
+        zpty -b inner zsh -f -i
+        heard() {
+            local piece all= at
+            for at in {1..200}; do
+                while zpty -r -t inner piece; do all+=$piece; done
+                [[ $all == *$1* ]] && break
+                zselect -t 5
+            done
+            print -r -- $all
+        }
+        zpty -w inner "PS1='>'; fpath=(${script:h} \$fpath); autoload -U compinit; compinit -u -D"
+        zpty -w inner 'told() print -r -- "<$BUFFER>"; zle -N told; bindkey "^O" told; echo is""ready'
+        heard isready >/dev/null
+        zpty -n -w inner "$0"$'\t\x0f'
+        heard "$WANTED"
+        zpty -d inner"#;
+    let code = code.replace("$WANTED", wanted);
+    shell(&["zsh", "-f"], "zsh", &code, line)
+}
+
+#[test]
+fn zsh_completes_words_flags_and_values() {
+    if !has("zsh") {
+        return;
+    }
+    for (line, wanted) in [
+        ("interpreter harn", "<interpreter harness >"),
+        ("interpreter harness show claude-code-", "claude-code-bare"),
+        ("i exec --sandbox work", "workspace-write"),
+        (
+            "interpreter exec --sandbox=work",
+            "--sandbox=workspace-write",
+        ),
+        ("interpreter -C f", "folder"),
+        (
+            "interpreter harness ",
+            "Print the prompt and tools of a harness",
+        ),
+    ] {
+        let shown = zsh(line, wanted);
+        assert!(shown.contains(wanted), "{line}: {shown:?}");
+    }
+}
+
 #[test]
 fn every_script_is_printed_and_another_name_is_refused() {
     let home = tempfile::tempdir().expect("a home");
@@ -136,4 +247,40 @@ fn every_message_of_the_troubleshooting_page_is_printed_somewhere() {
         .collect();
     assert!(lost.is_empty(), "no longer printed: {lost:?}");
     assert!(page.matches("\n### ").count() >= 25);
+}
+
+/// Every page, wherever it lives, and the files that it sends its reader to.
+#[test]
+fn every_link_of_the_pages_leads_somewhere() {
+    fn pages(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(dir).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pages(&path, found);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = vec![root.join("README.md"), root.join("AGENTS.md")];
+    for folder in [".github", "examples", "harnesses"] {
+        pages(&root.join(folder), &mut found);
+    }
+    let (mut lost, mut seen) = (Vec::new(), 0);
+    for page in found {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.contains(char::is_whitespace) {
+                continue;
+            }
+            seen += 1;
+            if !page.with_file_name(target).exists() {
+                lost.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "links that lead nowhere: {lost:?}");
+    assert!(seen > 15, "the links were not found");
 }

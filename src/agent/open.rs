@@ -31,7 +31,7 @@ use crate::sandbox::{Gate, Mode, Policy, Sandbox};
 use crate::store::log::Log;
 use crate::store::models::ModelFile;
 use crate::store::paths::Home;
-use crate::store::rollout::{self, Writer};
+use crate::store::rollout::Writer;
 use crate::tools::{Setup, Workbench};
 use choice::text_models;
 use context::{Facts, make_context, user_shell};
@@ -255,8 +255,7 @@ pub fn open(
 
 /// The provider of a stored session; `None` when it cannot be read, which [`open`] will say.
 pub fn recorded_provider(path: &Path) -> Option<String> {
-    let (lines, _) = rollout::read(path).ok()?;
-    record::restore(&lines).context.map(|c| c.model_provider)
+    record::last_context(path).map(|c| c.model_provider)
 }
 
 /// What the environment of commands is made by.
@@ -297,7 +296,7 @@ pub(super) fn has_network(policy: &Policy) -> bool {
 }
 
 fn read_back(path: &Path, front: &mut dyn Frontend) -> Result<Restored, ConnectError> {
-    let (lines, warnings) = rollout::read(path).map_err(|e| {
+    let (lines, warnings) = record::lines_to_restore(path).map_err(|e| {
         ConnectError(format!(
             "the session {} cannot be read: {e}",
             path.display()

@@ -14,7 +14,7 @@ pub use restore::{Restored, parts, restore};
 use super::transcript::{Mark, Transcript};
 use crate::harnesses::State;
 use crate::model::{Assistant, CallKind, Item, Part};
-use crate::store::rollout;
+use crate::store::{StoreError, rollout};
 use crate::tools::FileMemory;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -142,6 +142,20 @@ pub fn title(payload: &Value) -> Option<String> {
 pub fn may_name(line: &[u8]) -> bool {
     let wanted = TITLE.as_bytes();
     line.windows(wanted.len()).take(200).any(|w| w == wanted)
+}
+
+/// What the last turn of a session ran with.
+pub fn last_context(path: &Path) -> Option<TurnContext> {
+    rollout::last_of(path, "turn_context").ok().flatten()
+}
+
+/// The lines that [`restore()`] needs: a compaction brings the conversation that takes the place of
+/// everything before it. With warnings about lines that could not be read.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn lines_to_restore(path: &Path) -> Result<(Vec<Value>, Vec<String>), StoreError> {
+    rollout::read_since(path, "compacted", &["response_item", "elided"])
 }
 
 /// A line of that type, with the time.

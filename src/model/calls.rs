@@ -1,8 +1,11 @@
 //! How tool calls and their ids are written on a wire, and read back.
 
+mod sound;
+
 use super::{CallKind, ToolCall, ToolSpec};
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The longest id that every hosted API takes.
 const MAX_ID: usize = 64;
@@ -17,7 +20,8 @@ const NINE: usize = 9;
 #[derive(Default)]
 pub(super) struct Ids {
     used: HashSet<String>,
-    open: HashMap<String, VecDeque<String>>,
+    /// The calls of the last reply that are not answered yet, each with what is sent for its id.
+    open: Vec<(String, String)>,
     keep_numbered: bool,
     nine: bool,
 }
@@ -59,20 +63,17 @@ impl Ids {
             mapped = format!("{}{end}", &wanted[..kept]);
             n += 1;
         }
-        self.open
-            .entry(id.to_owned())
-            .or_default()
-            .push_back(mapped.clone());
+        self.open.push((id.to_owned(), mapped.clone()));
         mapped
     }
 
     /// The id to send for the result of a call. Results of calls with equal ids come in the order
     /// of the calls.
     pub(super) fn result(&mut self, id: &str) -> String {
-        self.open
-            .get_mut(id)
-            .and_then(VecDeque::pop_front)
-            .unwrap_or_else(|| self.allowed(id))
+        match self.open.iter().position(|(open, _)| open == id) {
+            Some(at) => self.open.remove(at).1,
+            None => self.allowed(id),
+        }
     }
 
     fn allowed(&self, id: &str) -> String {
@@ -133,13 +134,11 @@ pub(super) fn object(call: &ToolCall) -> Map<String, Value> {
 }
 
 /// The arguments of a call as the text of a JSON object: the model's own bytes where they are one.
-pub(super) fn object_text(call: &ToolCall) -> String {
-    if call.kind == CallKind::Function
-        && serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok()
-    {
-        return call.arguments.clone();
+pub(super) fn object_text(call: &ToolCall) -> Cow<'_, str> {
+    if call.kind == CallKind::Function && sound::is_object(&call.arguments) {
+        return Cow::Borrowed(&call.arguments);
     }
-    Value::Object(object(call)).to_string()
+    Value::Object(object(call)).to_string().into()
 }
 
 /// A call as the server sent it. The call of a freeform tool that was shown as a function is

@@ -7,6 +7,7 @@ mod decode;
 pub(super) mod encode;
 pub(super) mod turns;
 
+use super::wire::Parts;
 use super::{Decoder, Framing, Request, ToolSpec, Wire, WireApi};
 use serde_json::Value;
 
@@ -24,6 +25,10 @@ impl Wire for Chat {
 
     fn body(&self, request: &Request) -> Value {
         encode::body(request)
+    }
+
+    fn parts(&self, request: &Request) -> Parts {
+        encode::parts(request)
     }
 
     fn framing(&self) -> Framing {

@@ -26,12 +26,12 @@ pub use side::{Answer, get_json, post_form, post_json};
 
 use super::provider::Provider;
 use super::sse::{Frame, Frames};
+use super::wire::Parts;
 use super::{Decoder, Delta, Framing, ModelError, Reply, Request, Wire};
 use crate::cancel::Cancel;
 use address::{address, shown};
 use exchange::{Exchange, Failure, Head, Message, Order};
 use retry::{Lost, Retries, Stage};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -133,7 +133,7 @@ struct Call<'a> {
     wire: &'static dyn Wire,
     /// Where it goes and to which model.
     place: optional::Place,
-    body: Map<String, Value>,
+    body: Parts,
     order: Order,
     /// The address without query and password, for errors.
     url: String,
@@ -156,11 +156,8 @@ impl<'a> Call<'a> {
             }
         }
         let place = (provider.base_url.clone(), request.model.to_owned());
-        let mut body = match wire.body(request) {
-            Value::Object(body) => body,
-            _ => Map::new(),
-        };
-        optional::strip(&place, &mut body);
+        let mut body = wire.parts(request);
+        optional::strip(&place, &mut body.frame);
         let mut call = Call {
             request,
             wire,
@@ -185,13 +182,12 @@ impl<'a> Call<'a> {
 
     /// Writes the body out.
     fn write(&mut self) {
-        let text = Value::Object(self.body.clone()).to_string();
-        self.order.body = Some(Arc::from(text.into_bytes()));
+        self.order.body = Some(Arc::from(self.body.bytes()));
     }
 
     /// Takes away the optional field that the server has refused. False when it is not about one.
     fn drop_refused(&mut self, error: &ModelError) -> bool {
-        let dropped = optional::drop_refused(&self.place, error, &mut self.body).is_some();
+        let dropped = optional::drop_refused(&self.place, error, &mut self.body.frame).is_some();
         if dropped {
             self.write();
         }

@@ -2,7 +2,7 @@
 
 use super::{Delta, ModelError, Reply, Request, ToolSpec, chat, messages, ollama, responses, sse};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The four wire APIs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,6 +61,57 @@ pub enum Framing {
     Ndjson,
 }
 
+/// The body of a request. A conversation is most of a long one, so a wire may write it as text at
+/// once: a tree of values costs several allocations an item, with each request anew.
+#[derive(Debug)]
+pub struct Parts {
+    /// The fields. Null keeps the place of the one that is text.
+    pub frame: Map<String, Value>,
+    /// That field and its JSON text.
+    grown: Option<(&'static str, Vec<u8>)>,
+}
+
+impl Parts {
+    /// A body in one part.
+    pub fn whole(frame: Map<String, Value>) -> Parts {
+        Parts { frame, grown: None }
+    }
+
+    /// A body whose field `key`, which is in its place already, is this JSON text.
+    pub fn with_text(frame: Map<String, Value>, key: &'static str, text: Vec<u8>) -> Parts {
+        Parts {
+            frame,
+            grown: Some((key, text)),
+        }
+    }
+
+    /// The body as it is sent.
+    pub fn bytes(&self) -> Vec<u8> {
+        let grown = self.grown.as_ref();
+        let mut out = Vec::with_capacity(grown.map_or(0, |(_, text)| text.len()) + FRAME);
+        out.push(b'{');
+        for (at, (key, value)) in self.frame.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            // Writing to a Vec cannot fail.
+            let _ = serde_json::to_writer(&mut out, key.as_str());
+            out.push(b':');
+            match grown.filter(|(name, _)| name == key) {
+                Some((_, text)) => out.extend_from_slice(text),
+                None => {
+                    let _ = serde_json::to_writer(&mut out, value);
+                }
+            }
+        }
+        out.push(b'}');
+        out
+    }
+}
+
+/// What the rest of a body takes, as a first guess.
+const FRAME: usize = 16 << 10;
+
 /// One wire API: pure translation, no input or output.
 pub trait Wire: Sync {
     /// Which one it is.
@@ -74,6 +125,13 @@ pub trait Wire: Sync {
     }
     /// The body of a streaming request. Deterministic: equal input gives equal bytes.
     fn body(&self, request: &Request) -> Value;
+    /// The same in the parts that it is written from.
+    fn parts(&self, request: &Request) -> Parts {
+        match self.body(request) {
+            Value::Object(frame) => Parts::whole(frame),
+            _ => Parts::whole(Map::new()),
+        }
+    }
     /// How its stream is framed.
     fn framing(&self) -> Framing;
     /// A fresh reader of one reply to a request with these tools (a freeform tool shown as a

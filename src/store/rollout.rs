@@ -7,6 +7,7 @@
 use super::StoreError;
 use super::paths::{Home, private_file};
 use jiff::{Timestamp, Zoned};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -18,6 +19,8 @@ const MAX_LINE: usize = 32 << 20;
 const MAX_FILE: u64 = 1 << 30;
 /// The most bytes that [`pick`] reads at each end of a file.
 const MOST_PICKED: u64 = 8 << 20;
+/// How much is read at a time.
+const PIECE: usize = 1 << 16;
 /// The first record stands within so many lines; before it may stand what others wrote.
 const FIRST_LINES: usize = 8;
 
@@ -122,14 +125,38 @@ impl Writer {
 /// All records of a session, and a warning if lines were skipped: torn ones, too long ones, and
 /// what is not a record.
 pub fn read(path: &Path) -> Result<(Vec<Value>, Vec<String>), StoreError> {
+    read_since(path, "", &[])
+}
+
+/// The same without the records of the types `dropped` before the last one of the type `restart`.
+/// Those are not parsed: of a long session they are nearly everything.
+pub fn read_since(
+    path: &Path,
+    restart: &str,
+    dropped: &[&str],
+) -> Result<(Vec<Value>, Vec<String>), StoreError> {
     let failed = |e: io::Error| StoreError::read(path, &e);
     let file = File::open(path).map_err(failed)?;
-    let mut reader = BufReader::new(file.take(MAX_FILE));
-    let mut records = Vec::new();
-    let mut skipped = Vec::new();
+    let mut reader = BufReader::with_capacity(PIECE, file.take(MAX_FILE));
+    // Each line with its number; the first so many stay whatever comes.
+    let (mut lines, mut kept) = (Vec::new(), 0);
     let mut number = 0;
     while let Some(line) = next_line(&mut reader).map_err(failed)? {
         number += 1;
+        if !restart.is_empty() && line.as_deref().and_then(kind_of) == Some(restart) {
+            let stays = |line: &(usize, Option<Vec<u8>>)| {
+                let kind = line.1.as_deref().and_then(kind_of);
+                !kind.is_some_and(|kind| dropped.contains(&kind))
+            };
+            let tail: Vec<_> = lines.drain(kept..).filter(stays).collect();
+            lines.extend(tail);
+            kept = lines.len();
+        }
+        lines.push((number, line));
+    }
+    let mut records = Vec::new();
+    let mut skipped = Vec::new();
+    for (number, line) in lines {
         match line.as_deref().map(serde_json::from_slice::<Value>) {
             Some(Ok(value)) if is_record(&value) => records.push(value),
             _ if line.as_ref().is_some_and(|l| l.trim_ascii().is_empty()) => {}
@@ -157,6 +184,26 @@ pub fn read(path: &Path) -> Result<(Vec<Value>, Vec<String>), StoreError> {
     Ok((records, warnings))
 }
 
+/// The last record of this type that can be read as a `T`. No other is parsed.
+pub fn last_of<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<Option<T>, StoreError> {
+    let failed = |e: io::Error| StoreError::read(path, &e);
+    let file = File::open(path).map_err(failed)?;
+    let mut reader = BufReader::with_capacity(PIECE, file.take(MAX_FILE));
+    let mut last = None;
+    while let Some(line) = next_line(&mut reader).map_err(failed)? {
+        let line = line.unwrap_or_default();
+        // What others wrote has its type in another place.
+        if kind_of(&line).is_none_or(|known| known == kind)
+            && let Ok(mut value) = serde_json::from_slice::<Value>(&line)
+            && value["type"] == kind
+            && let Ok(payload) = T::deserialize(value["payload"].take())
+        {
+            last = Some(payload);
+        }
+    }
+    Ok(last)
+}
+
 /// The records that `wanted` picks by their type and line, in their order; no other is parsed. Lines
 /// that are no records are passed over. Of a file above [`MOST_PICKED`] only so much is read at both
 /// ends.
@@ -169,7 +216,7 @@ pub fn pick(
     let length = file.metadata().map_err(failed)?.len();
     let mut records = Vec::new();
     let mut read = |file: &File| -> io::Result<()> {
-        let mut reader = BufReader::with_capacity(1 << 16, file.take(MOST_PICKED));
+        let mut reader = BufReader::with_capacity(PIECE, file.take(MOST_PICKED));
         while let Some(line) = next_line(&mut reader)? {
             let Some(line) = line else { continue };
             let known = kind_of(&line);
@@ -210,26 +257,17 @@ fn is_record(value: &Value) -> bool {
 /// The next line without its end; `Some(None)` for one that is too long, which is read past.
 fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Option<Vec<u8>>>> {
     let mut line = Vec::new();
-    let mut long = false;
-    let mut any = false;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(any.then_some((!long).then_some(line)));
-        }
-        any = true;
-        let end = buffer.iter().position(|b| *b == b'\n');
-        let piece = &buffer[..end.unwrap_or(buffer.len())];
-        long |= line.len() + piece.len() > MAX_LINE;
-        if !long {
-            line.extend_from_slice(piece);
-        }
-        let used = piece.len() + usize::from(end.is_some());
-        reader.consume(used);
-        if end.is_some() {
-            return Ok(Some((!long).then_some(line)));
-        }
+    let most = MAX_LINE as u64 + 1;
+    if reader.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
     }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > MAX_LINE {
+        reader.skip_until(b'\n')?;
+        return Ok(Some(None));
+    }
+    Ok(Some(Some(line)))
 }
 
 /// The first record of a session, if one stands near the beginning.
@@ -338,6 +376,57 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let (records, warnings) = read(&path).unwrap();
         assert_eq!((records.len(), warnings.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_a_restart_replaces_is_not_parsed() {
+        let (dir, _) = home();
+        let path = dir.path().join("x.jsonl");
+        let line = |kind: &str, n: u32| record(kind, json!({"n": n})).to_string();
+        // Damaged where only a parser would notice.
+        let torn = line("item", 2).replace("{\"n\"", "{n");
+        let lines = [
+            line("meta", 0),
+            line("item", 1),
+            torn.clone(),
+            line("event", 3),
+            line("restart", 4),
+            line("item", 5),
+            line("restart", 6),
+            line("item", 7),
+        ];
+        fs::write(&path, lines.join("\n")).unwrap();
+        let (records, warnings) = read_since(&path, "restart", &["item", "restart"]).unwrap();
+        let left: Vec<u64> = records
+            .iter()
+            .map(|r| r["payload"]["n"].as_u64().unwrap())
+            .collect();
+        assert_eq!((left, warnings.len()), (vec![0, 3, 6, 7], 0));
+        let (records, warnings) = read(&path).unwrap();
+        assert_eq!((records.len(), warnings.len()), (7, 1));
+    }
+
+    #[test]
+    fn the_last_record_of_a_type_counts_whoever_wrote_it() {
+        #[derive(serde::Deserialize)]
+        struct Payload {
+            n: u32,
+        }
+        let (dir, _) = home();
+        let path = dir.path().join("x.jsonl");
+        let ours = record("turn", json!({"n": 1})).to_string();
+        let foreign = r#"{"payload":{"n":2},"type":"turn"}"#;
+        let other = record("turn", json!({"m": 3})).to_string();
+        let text = [
+            &ours,
+            foreign,
+            &other,
+            &record("x", json!({"n": 4})).to_string(),
+            "{",
+        ];
+        fs::write(&path, text.join("\n")).unwrap();
+        let last = |kind: &str| last_of::<Payload>(&path, kind).unwrap().map(|p| p.n);
+        assert_eq!((last("turn"), last("none")), (Some(2), None));
     }
 
     #[cfg(target_os = "linux")]

@@ -2,15 +2,23 @@
 
 use super::super::calls::{self, Ids};
 use super::super::vendor::Thinking;
-use super::super::{Assistant, Reasoning, Request, ToolSpec, Vendor, WireApi};
+use super::super::wire::Parts;
+use super::super::{Assistant, Reasoning, Request, ToolCall, ToolSpec, Vendor, WireApi};
 use super::turns::{Piece, Turn, text_of, turns};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// The body of a streaming request as a value.
+pub fn body(request: &Request) -> Value {
+    serde_json::from_slice(&parts(request).bytes()).unwrap_or_default()
+}
 
 /// The body of a streaming request.
-pub fn body(request: &Request) -> Value {
+pub fn parts(request: &Request) -> Parts {
     let mut body = Map::new();
     body.insert("model".into(), request.model.into());
-    body.insert("messages".into(), messages(request).into());
+    body.insert("messages".into(), Value::Null);
     if !request.tools.is_empty() {
         body.insert("tools".into(), tools_for(request));
         // llama-server still shows the tools to the model then, and passes on what it writes.
@@ -74,7 +82,7 @@ pub fn body(request: &Request) -> Value {
         }
     }
     request.add_extra(&mut body);
-    body.into()
+    Parts::with_text(body, "messages", messages(request))
 }
 
 /// The tools in the nested form, which Ollama's own API shares.
@@ -113,10 +121,55 @@ fn response_format(schema: &Value, request: &Request) -> Value {
     })
 }
 
-fn messages(request: &Request) -> Vec<Value> {
-    let mut messages = Vec::new();
+/// One message. What most of them are is written without a tree of values in between.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Message<'a> {
+    Said {
+        role: &'static str,
+        content: Cow<'a, str>,
+    },
+    /// A plain string: Ollama loses the id of a result whose content is an array.
+    Result {
+        role: &'static str,
+        tool_call_id: String,
+        content: Cow<'a, str>,
+    },
+    Reply {
+        role: &'static str,
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Other(Value),
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: Cow<'a, str>,
+}
+
+/// The messages as the text of a JSON array.
+fn messages(request: &Request) -> Vec<u8> {
+    let mut text = vec![b'['];
+    let mut put = |message: Message| {
+        if text.len() > 1 {
+            text.push(b',');
+        }
+        // Writing to a Vec cannot fail.
+        let _ = serde_json::to_writer(&mut text, &message);
+    };
     if !request.system.is_empty() {
-        messages.push(json!({"role": "system", "content": request.system}));
+        put(said("system", request.system.into()));
     }
     let vendor = request.vendor;
     let mut ids = match vendor.nine_character_ids {
@@ -126,32 +179,74 @@ fn messages(request: &Request) -> Vec<Value> {
     let mut after_result = false;
     for turn in turns(&request.items) {
         if vendor.needs_word_after_results && after_result && matches!(turn, Turn::User(_)) {
-            messages.push(json!({"role": "assistant", "content": "Noted."}));
+            put(said("assistant", "Noted.".into()));
         }
         after_result = matches!(turn, Turn::Result(..));
-        messages.push(match turn {
-            Turn::User(pieces) => json!({"role": "user", "content": content(&pieces)}),
-            Turn::Assistant(reply) => assistant(reply, request.local, vendor, &mut ids),
-            // A plain string: Ollama loses the id of a result whose content is an array.
-            Turn::Result(result, text) => json!({
-                "role": "tool",
-                "tool_call_id": ids.result(&result.call_id),
-                "content": text,
-            }),
+        put(match turn {
+            Turn::User(pieces) => user(&pieces),
+            Turn::Assistant(reply) if is_plain(reply, vendor) => {
+                plain(reply, request.local, &mut ids)
+            }
+            Turn::Assistant(reply) => {
+                Message::Other(assistant(reply, request.local, vendor, &mut ids))
+            }
+            Turn::Result(result, content) => Message::Result {
+                role: "tool",
+                tool_call_id: ids.result(&result.call_id),
+                content,
+            },
         });
     }
-    messages
+    text.push(b']');
+    text
 }
 
-/// A plain string when there are no pictures: arrays lead some models to answer in JSON, and
-/// Ollama makes one message of each part.
-fn content(pieces: &[Piece]) -> Value {
-    if !pieces
-        .iter()
-        .any(|piece| matches!(piece, Piece::Image { .. }))
-    {
-        return text_of(pieces, "\n\n").into();
+fn said<'a>(role: &'static str, content: Cow<'a, str>) -> Message<'a> {
+    Message::Said { role, content }
+}
+
+fn user<'a>(pieces: &[Piece<'a>]) -> Message<'a> {
+    let is_text = |piece: &Piece| matches!(piece, Piece::Text(_));
+    match pieces.iter().all(is_text) {
+        true => said("user", text_of(pieces, "\n\n")),
+        false => Message::Other(json!({"role": "user", "content": content(pieces)})),
     }
+}
+
+/// True for a reply that has nothing beside its text and its calls.
+fn is_plain(reply: &Assistant, vendor: &Vendor) -> bool {
+    match vendor.thinking {
+        Thinking::FieldBesideCalls => false,
+        Thinking::Nothing => reply.reasoning.iter().all(|r| r.opaque.is_none()),
+        Thinking::Parts | Thinking::Field => reply.reasoning.is_empty(),
+    }
+}
+
+fn plain<'a>(reply: &'a Assistant, local: bool, ids: &mut Ids) -> Message<'a> {
+    ids.next_reply();
+    let call = |call: &'a ToolCall| Call {
+        id: ids.call(&call.id),
+        kind: "function",
+        function: Function {
+            name: &call.name,
+            arguments: calls::object_text(call),
+        },
+    };
+    Message::Reply {
+        role: "assistant",
+        content: words(reply, local),
+        tool_calls: reply.calls.iter().map(call).collect(),
+    }
+}
+
+/// Calls without words: templates of local servers want a text, hosted servers null.
+fn words(reply: &Assistant, local: bool) -> Option<&str> {
+    (local || !reply.text.is_empty()).then_some(reply.text.as_str())
+}
+
+/// Text and pictures. Without pictures it is a plain string: arrays lead some models to answer in
+/// JSON, and Ollama makes one message of each part.
+fn content(pieces: &[Piece]) -> Value {
     let part = |piece: &Piece| match piece {
         Piece::Text(text) => json!({"type": "text", "text": text}),
         Piece::Image { media_type, data } => json!({
@@ -166,12 +261,7 @@ fn assistant(reply: &Assistant, local: bool, vendor: &Vendor, ids: &mut Ids) -> 
     ids.next_reply();
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
-    // Calls without words: templates of local servers want a text, hosted servers null.
-    let content = match reply.text.is_empty() && !local {
-        true => Value::Null,
-        false => reply.text.as_str().into(),
-    };
-    message.insert("content".into(), content);
+    message.insert("content".into(), words(reply, local).into());
     put_thinking(reply, vendor, &mut message);
     if !reply.calls.is_empty() {
         let calls = reply.calls.iter().map(|call| {

@@ -12,14 +12,14 @@ pub enum Turn<'a> {
     /// A reply. Empty ones are left out: they are tries that broke off.
     Assistant(&'a Assistant),
     /// The answer to one call: its text.
-    Result(&'a ToolResult, String),
+    Result(&'a ToolResult, Cow<'a, str>),
 }
 
 /// A stretch of text or a picture. Two texts never stand side by side.
 #[derive(Debug, PartialEq)]
 pub enum Piece<'a> {
     /// Text.
-    Text(String),
+    Text(Cow<'a, str>),
     /// A picture in base64.
     Image {
         /// For example `image/png`.
@@ -42,9 +42,7 @@ pub fn turns<'a>(items: &[&'a Item]) -> Vec<Turn<'a>> {
         }
         match item {
             Item::Developer { text } if text.is_empty() => {}
-            Item::Developer { text } => {
-                say(&mut turns, vec![Piece::Text(clean(text).into_owned())])
-            }
+            Item::Developer { text } => say(&mut turns, vec![Piece::Text(clean(text))]),
             Item::User { content } => say(&mut turns, pieces(content)),
             Item::Assistant(reply) => {
                 if !reply.text.is_empty() || !reply.calls.is_empty() {
@@ -56,10 +54,8 @@ pub fn turns<'a>(items: &[&'a Item]) -> Vec<Turn<'a>> {
                     .into_iter()
                     .partition(|piece| matches!(piece, Piece::Text(_)));
                 if !images.is_empty() {
-                    pictures.push(Piece::Text(format!(
-                        "Image from the result of `{}`:",
-                        result.name
-                    )));
+                    let lead = format!("Image from the result of `{}`:", result.name);
+                    pictures.push(Piece::Text(lead.into()));
                     pictures.extend(images);
                 }
                 turns.push(Turn::Result(result, text_of(&texts, "\n")));
@@ -70,13 +66,22 @@ pub fn turns<'a>(items: &[&'a Item]) -> Vec<Turn<'a>> {
     turns
 }
 
-/// The texts among `pieces`, joined.
-pub fn text_of(pieces: &[Piece], between: &str) -> String {
-    let texts = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text.as_str()),
+/// The texts among `pieces`, joined; a single one is not copied.
+pub fn text_of<'a>(pieces: &[Piece<'a>], between: &str) -> Cow<'a, str> {
+    let mut texts = pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text),
         Piece::Image { .. } => None,
     });
-    texts.collect::<Vec<_>>().join(between)
+    let Some(first) = texts.next() else {
+        return Cow::Borrowed("");
+    };
+    let mut all = first.clone();
+    for text in texts {
+        let all = all.to_mut();
+        all.push_str(between);
+        all.push_str(text);
+    }
+    all
 }
 
 /// Adds to the last user turn, or begins one.
@@ -91,6 +96,7 @@ fn say<'a>(turns: &mut Vec<Turn<'a>>, pieces: Vec<Piece<'a>>) {
     for piece in pieces {
         match (said.last_mut(), piece) {
             (Some(Piece::Text(before)), Piece::Text(text)) => {
+                let before = before.to_mut();
                 before.push_str("\n\n");
                 before.push_str(&text);
             }
@@ -106,10 +112,11 @@ fn pieces(content: &[Part]) -> Vec<Piece<'_>> {
         match (pieces.last_mut(), part) {
             (_, Part::Text { text }) if text.is_empty() => {}
             (Some(Piece::Text(before)), Part::Text { text }) => {
+                let before = before.to_mut();
                 before.push('\n');
                 before.push_str(&clean(text));
             }
-            (_, Part::Text { text }) => pieces.push(Piece::Text(clean(text).into_owned())),
+            (_, Part::Text { text }) => pieces.push(Piece::Text(clean(text))),
             (_, Part::Image { media_type, data }) => pieces.push(Piece::Image { media_type, data }),
         }
     }

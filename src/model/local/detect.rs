@@ -15,7 +15,7 @@ struct Probe {
     read: fn(&Value) -> Option<Option<String>>,
 }
 
-/// The questions for an arbitrary address, in their order.
+/// The questions for an arbitrary address; of several answers the first one counts.
 const PROBES: [Probe; 5] = [
     Probe {
         server: LocalServer::LmStudio,
@@ -120,34 +120,59 @@ pub fn recognise(mut provider: Provider, cancel: &Cancel) -> Provider {
     provider
 }
 
+/// Asks first for what is expected, and only who answers something else for the rest, all at the
+/// same time: a session waits for two round trips at most before it knows its server.
 fn probe(ask: &dyn Ask, expected: Option<LocalServer>) -> Option<(LocalServer, Option<String>)> {
     let (first, rest): (Vec<_>, Vec<_>) = PROBES.iter().partition(|p| Some(p.server) == expected);
-    for probe in first.into_iter().chain(rest) {
-        match ask.get(probe.path, PROBE) {
-            Ok(answer) => {
-                if answer.get("error").is_none()
-                    && let Some(version) = (probe.read)(&answer)
-                {
-                    return Some((probe.server, version));
-                }
+    for group in [first, rest] {
+        let answers: Vec<Answer> = thread::scope(|s| {
+            let threads: Vec<_> = group
+                .iter()
+                .map(|&probe| s.spawn(move || answer(ask, probe)))
+                .collect();
+            let joined = threads.into_iter().map(|t| t.join());
+            joined.map(|a| a.unwrap_or(Answer::Other)).collect()
+        });
+        let mut nobody = false;
+        for answer in answers {
+            match answer {
+                Answer::Is(server, version) => return Some((server, version)),
+                Answer::Nobody => nobody = true,
+                Answer::Other => {}
             }
-            // llama-server says 503 to everything until its model is in memory.
-            Err(ModelError::Status {
-                status: 503,
-                message,
-                ..
-            }) if message.contains("Loading model") => {
-                return Some((LocalServer::LlamaServer, None));
-            }
-            Err(
-                ModelError::Unreachable { .. } | ModelError::Interrupted | ModelError::Idle { .. },
-            ) => {
-                return None;
-            }
-            Err(_) => {}
+        }
+        if nobody {
+            return None;
         }
     }
     None
+}
+
+/// What one question brought.
+enum Answer {
+    Is(LocalServer, Option<String>),
+    /// Nothing there, or the user does not want to wait.
+    Nobody,
+    Other,
+}
+
+fn answer(ask: &dyn Ask, probe: &Probe) -> Answer {
+    match ask.get(probe.path, PROBE) {
+        Ok(answer) if answer.get("error").is_none() => match (probe.read)(&answer) {
+            Some(version) => Answer::Is(probe.server, version),
+            None => Answer::Other,
+        },
+        // llama-server says 503 to everything until its model is in memory.
+        Err(ModelError::Status {
+            status: 503,
+            message,
+            ..
+        }) if message.contains("Loading model") => Answer::Is(LocalServer::LlamaServer, None),
+        Err(ModelError::Unreachable { .. } | ModelError::Interrupted | ModelError::Idle { .. }) => {
+            Answer::Nobody
+        }
+        _ => Answer::Other,
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +180,8 @@ mod tests {
     use super::super::tests::{Fake, provider, status};
     use super::*;
     use serde_json::json;
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
 
     #[test]
     fn the_shape_decides() {
@@ -230,10 +257,41 @@ mod tests {
         );
     }
 
+    /// Answers a question only once all are put.
+    struct Patient(Mutex<usize>, Condvar);
+
+    impl Ask for Patient {
+        fn get(&self, path: &str, _: Duration) -> Result<Value, ModelError> {
+            let mut asked = self.0.lock().unwrap();
+            *asked += 1;
+            self.1.notify_all();
+            let limit = Duration::from_secs(5);
+            let all = self
+                .1
+                .wait_timeout_while(asked, limit, |n| *n < PROBES.len());
+            match (path, all.unwrap().1.timed_out()) {
+                ("/version", false) => Ok(json!({"version": "0.11.0"})),
+                _ => Err(status(404, "not found")),
+            }
+        }
+
+        fn post(&self, _: &str, _: &Value, _: Duration) -> Result<Value, ModelError> {
+            Err(status(404, "not found"))
+        }
+    }
+
+    #[test]
+    fn an_unknown_address_is_asked_everything_at_once() {
+        let server = Patient(Mutex::new(0), Condvar::new());
+        let found = probe(&server, None);
+        assert_eq!(found, Some((LocalServer::Vllm, Some("0.11.0".into()))));
+    }
+
     #[test]
     fn nothing_there_is_asked_once() {
         let fake = Fake::new(&[]).down();
-        assert_eq!(probe(&fake, None), None);
+        assert_eq!(probe(&fake, Some(LocalServer::LlamaServer)), None);
         assert_eq!(fake.asked().len(), 1);
+        assert_eq!(probe(&Fake::new(&[]).down(), None), None);
     }
 }

@@ -316,8 +316,10 @@ pub fn state_of(path: &Path) -> Option<State> {
 /// The bytes of a file; `None` when it cannot be read or grew too large meanwhile.
 fn read(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
-    let mut bytes = Vec::new();
     let file = crate::project::open_regular(path).ok()?;
+    // Of a file behind `take` the size is not known, and reading would begin with a few bytes.
+    let size = file.metadata().map_or(0, |meta| meta.len()).min(MOST_FILE);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(MOST_FILE + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MOST_FILE).then_some(bytes)
 }
