@@ -369,6 +369,10 @@ fn a_task_is_not_done_while_its_file_is_missing_or_empty() {
     let done = agent("qwen-code", steps).run("Create hello.py that prints 1, then run it.");
     let told = "hello.py does not exist yet. Write it now: call write_file";
     assert_eq!(count(&done, told), 1);
+    // What was refused is not asked for again.
+    let steps = script![run("touch ../hello.py; rm -rf /"), say("I may not do that")];
+    let done = agent("qwen-code", steps).run("Create hello.py that prints 1.");
+    done.expect_exit(0).expect_requests(2);
     // A file that is told by its short name is there, and nobody asked to make it.
     let steps = script![
         write("src/b.py", "x = 1\n"),

@@ -26,6 +26,8 @@ pub struct CheckGuard {
     told: Vec<Complaint>,
     /// Something was done after the last reminder.
     acted_since: bool,
+    /// The last action was refused.
+    refused: bool,
     /// Commands that print files.
     shown: Vec<String>,
     /// Something may have been changed.
@@ -37,6 +39,7 @@ impl CheckGuard {
     pub fn record(&mut self, action: &Action, outcome: &Outcome) {
         self.acted = true;
         self.acted_since = true;
+        self.refused = matches!(outcome, Outcome::Refused { .. });
         match (action, outcome) {
             (_, Outcome::Changed(changes)) => {
                 self.changed_since_run |= !changed_nothing(changes);
@@ -90,8 +93,10 @@ impl CheckGuard {
     /// What is wrong with stopping here; nothing when the same was said in this turn. `wants_change`
     /// tells that the task asks for a change, `lacks` that it asks for a file that is not there.
     pub fn complaint(&self, answer: &str, wants_change: bool, lacks: bool) -> Option<Complaint> {
+        // What a rule or the person refused is not asked for again.
+        let wants_change = wants_change && !self.refused;
         let faults = [
-            (lacks && self.acted, Complaint::Lacking),
+            (lacks && self.acted && !self.refused, Complaint::Lacking),
             (self.last_run_failed, Complaint::Failed),
             (
                 !self.last_run_failed && self.changed_since_run,
