@@ -451,3 +451,12 @@ fn what_it_costs() {
         }
     }
 }
+
+#[test]
+fn a_look_that_was_stopped_says_nothing_of_the_folder() {
+    let place = Place::new(&[("a.txt", "a")]);
+    let stopped = Cancel::new();
+    stopped.cancel();
+    let told = place.undo().begin("", &stopped).unwrap();
+    assert_eq!(told, Vec::<String>::new());
+}

@@ -35,7 +35,11 @@ impl Undo {
         let title = title.to_owned();
         self.add(&mut writer, Line::Begin { title })?;
         self.writer = Some(writer);
-        Ok(self.uncovered())
+        // A look that was stopped says nothing of the folder.
+        match cancel.is_cancelled() {
+            true => Ok(Vec::new()),
+            false => Ok(self.uncovered()),
+        }
     }
 
     /// Keeps files that a file tool is about to change and that the look did not meet. Absolute
