@@ -70,30 +70,42 @@ pub(super) struct Whole {
 /// What the model did with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
-    /// It is not there, or empty, and the task asks to make it.
-    Missing,
     Not,
     Read,
     Changed,
 }
 
+/// The files of the working folder that a task names.
+struct Named {
+    /// What the model did with each, in the order of the task; those that are only to be run come last.
+    there: Vec<(String, Seen)>,
+    /// How many stand before these.
+    to_change: usize,
+    /// Those that are not there, or empty, when the task asks to make something.
+    missing: Vec<String>,
+}
+
 impl Session {
+    /// A model hears hints on a local server, where a request costs nothing and models are small, and
+    /// only with `harness_guidance`.
+    pub(super) fn guides(&self) -> bool {
+        self.provider.is_local() && self.context.guidance
+    }
+
     /// What to do with the first file that the task names and does not only run: look at it, change it,
     /// or repair what was changed wrongly; those that are unchanged come first. A small file that was not looked into
     /// is shown at once. `None` where a model is left alone: on hosted servers, without
     /// `harness_guidance`, and when the task names no such file.
     pub(super) fn next_step(&mut self, check: &CheckGuard) -> Option<String> {
-        if !self.provider.is_local() || !self.context.guidance {
+        if !self.guides() {
             return None;
         }
-        let (mut files, mut to_change) = self.files_of_the_task(check);
-        if let Some(file) = self.missing(&files) {
+        let named = self.files_of_the_task(check);
+        if let Some(file) = self.first_to_make(&named) {
             return Some(self.making_of(file));
         }
-        let all = files.len();
-        files.retain(|(_, seen)| *seen != Seen::Missing);
-        to_change = to_change.saturating_sub(all - files.len());
-        let mut wanted = files.iter().take(to_change.max(1));
+        let files = named.there;
+        let mut wanted = files.iter().take(named.to_change.max(1));
         let unchanged = wanted.find(|(_, seen)| *seen != Seen::Changed);
         let (file, seen) = unchanged.or(files.first())?.clone();
         match seen {
@@ -101,7 +113,6 @@ impl Session {
                 "Your change of {file} does not work yet: read the error, and write {file} right, with all of its imports and names."
             )),
             Seen::Changed => None,
-            Seen::Missing => None,
             Seen::Read if self.wants_a_change() => Some(format!(
                 "{file} is still as it was: {}",
                 self.change_of(&file)
@@ -204,26 +215,25 @@ impl Session {
 
     /// The task asks for a file that is not there, or empty.
     pub(super) fn lacks_a_file(&self, check: &CheckGuard) -> bool {
-        let (files, _) = self.files_of_the_task(check);
-        self.missing(&files).is_some()
+        self.first_to_make(&self.files_of_the_task(check)).is_some()
     }
 
     /// The first of them that has to be made. A name that a file elsewhere in the project has is that
     /// file, told by a short name.
-    fn missing<'a>(&self, files: &'a [(String, Seen)]) -> Option<&'a str> {
-        let mut missing = files.iter().filter(|(_, seen)| *seen == Seen::Missing);
+    fn first_to_make<'a>(&self, named: &'a Named) -> Option<&'a String> {
         let cwd = self.workbench.cwd();
-        let is_new = |name: &str| cwd.join(name).exists() || !self.workbench.has_file_named(name);
-        missing.find_map(|(name, _)| is_new(name).then_some(name.as_str()))
+        let is_new =
+            |name: &&String| cwd.join(name).exists() || !self.workbench.has_file_named(name);
+        named.missing.iter().find(is_new)
     }
 
     /// Remembers what the files of the task define, once a turn, before something is done.
     pub(super) fn remember_names(&self, whole: &mut Whole, check: &CheckGuard) {
-        if whole.files.is_some() || !self.provider.is_local() || !self.context.guidance {
+        if whole.files.is_some() || !self.guides() {
             return;
         }
-        let (files, _) = self.files_of_the_task(check);
-        let files = files.into_iter().take(REMEMBERED).filter_map(|(file, _)| {
+        let files = self.files_of_the_task(check).there.into_iter();
+        let files = files.take(REMEMBERED).filter_map(|(file, _)| {
             let text = self.text_of(&file)?;
             let names = Names::of(Path::new(&file), &text);
             Some((file, names, None))
@@ -280,7 +290,7 @@ impl Session {
         let Outcome::Shell(out) = outcome else {
             return None;
         };
-        if !self.provider.is_local() || !self.context.guidance {
+        if !self.guides() {
             return None;
         }
         let path = std::env::var_os("PATH");
@@ -304,11 +314,11 @@ impl Session {
         asks_for(&self.task(), &CHANGES)
     }
 
-    /// The files of the working folder that the task names, and what the model did with each: in its
-    /// order, but those that are only to be run come last; and how many stand before these.
-    fn files_of_the_task(&self, check: &CheckGuard) -> (Vec<(String, Seen)>, usize) {
+    /// The files of the working folder that the task names.
+    fn files_of_the_task(&self, check: &CheckGuard) -> Named {
         let cwd = self.workbench.cwd();
         let mut found: Vec<(String, Seen)> = Vec::new();
+        let mut missing: Vec<String> = Vec::new();
         let mut runs: Vec<String> = Vec::new();
         let mut before = String::new();
         let task = self.task();
@@ -319,20 +329,22 @@ impl Session {
             let name = name.trim_end_matches('.');
             let is_plain =
                 name.len() <= PATH && name.contains('.') && !Path::new(name).is_absolute();
-            if !is_plain || name.contains("..") || found.iter().any(|(known, _)| known == name) {
+            let known = found.iter().map(|(known, _)| known).chain(&missing);
+            if !is_plain || name.contains("..") || known.into_iter().any(|known| known == name) {
                 continue;
             }
             let path = cwd.join(name);
-            let size = path.metadata().map(|m| m.is_file().then_some(m.len()));
+            let meta = path.metadata();
             let ending = Path::new(name).extension().and_then(|e| e.to_str());
-            let is_lacking = match size {
-                Ok(size) => size == Some(0),
+            let is_lacking = match &meta {
+                Ok(meta) => meta.is_file() && meta.len() == 0,
                 Err(_) => ending.is_some_and(|e| ENDINGS.contains(&e)),
             };
             if makes && is_lacking {
-                found.push((name.to_owned(), Seen::Missing));
+                missing.push(name.to_owned());
+                continue;
             }
-            if makes && is_lacking || !matches!(size, Ok(Some(_))) {
+            if !meta.is_ok_and(|meta| meta.is_file()) {
                 continue;
             }
             let known = self
@@ -353,8 +365,11 @@ impl Session {
             found.push((name.to_owned(), seen));
         }
         found.sort_by_key(|(name, _)| runs.contains(name));
-        let to_change = found.len() - runs.len();
-        (found, to_change)
+        Named {
+            to_change: found.len() - runs.len(),
+            there: found,
+            missing,
+        }
     }
 }
 

@@ -287,17 +287,19 @@ pub fn first_record(path: &Path) -> Option<Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::fs;
 
-    fn home() -> (tempfile::TempDir, Home) {
+    /// A home in a folder of its own.
+    pub fn home() -> (tempfile::TempDir, Home) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path().join("home"));
         (dir, home)
     }
 
-    fn session(home: &Home, id: &str, second: u8, cwd: &Path) -> PathBuf {
+    /// A session that begins in a second of its minute, with its first record alone.
+    pub fn session(home: &Home, id: &str, second: u8, cwd: &Path) -> PathBuf {
         let time = format!("2026-01-02T03:04:{second:02}+00:00[UTC]")
             .parse()
             .unwrap();

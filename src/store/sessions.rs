@@ -140,30 +140,17 @@ pub fn remove(home: &Home, session: &Stored) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::rollout::record;
-    use serde_json::json;
+    use crate::store::rollout::{self, tests::home};
     use std::fs::OpenOptions;
+    use std::time::Duration;
 
-    fn home() -> (tempfile::TempDir, Home) {
-        let dir = tempfile::tempdir().unwrap();
-        let home = Home::at(dir.path().join("home"));
-        (dir, home)
-    }
-
+    /// The same, written last at that second.
     fn session(home: &Home, id: &str, second: u8, cwd: &Path) -> PathBuf {
-        let time = format!("2026-01-02T03:04:{second:02}+00:00[UTC]")
-            .parse()
-            .unwrap();
-        let mut writer = Writer::create(home, id, &time).unwrap();
-        writer
-            .append(&[record("session_meta", json!({"id": id, "cwd": cwd}))])
-            .unwrap();
-        let age = std::time::Duration::from_secs(1_000_000 + u64::from(second));
-        let file = OpenOptions::new().append(true).open(writer.path());
-        file.unwrap()
-            .set_modified(SystemTime::UNIX_EPOCH + age)
-            .unwrap();
-        writer.path().to_owned()
+        let path = rollout::tests::session(home, id, second, cwd);
+        let age = Duration::from_secs(1_000_000 + u64::from(second));
+        let file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + age).unwrap();
+        path
     }
 
     #[test]

@@ -144,11 +144,10 @@ impl Session {
         Next::End(reason, p.last_text.clone())
     }
 
-    /// What the model should be reminded of before it stops. Only on a local server, where a
-    /// request costs nothing and models are small, and only with `harness_guidance`. `submits`: it
+    /// What the model should be reminded of before it stops, where models hear hints. `submits`: it
     /// ends by an action of its harness and not with an answer.
     pub(super) fn reminder(&mut self, p: &mut Progress, submits: bool) -> Option<String> {
-        if !self.provider.is_local() || !self.context.guidance || self.read_only {
+        if !self.guides() || self.read_only {
             return None;
         }
         let wants_change = self.wants_a_change();
