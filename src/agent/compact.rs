@@ -140,9 +140,7 @@ impl Session {
 
     /// What left the conversation must be given again when it is asked for again.
     pub(super) fn prefix_event(&mut self) {
-        let mut memory = self.workbench.memory().clone();
-        memory.forget_given();
-        self.workbench.set_memory(memory);
+        self.workbench.memory_mut().forget_given();
         self.state.instructed.clear();
         self.reports.prefix_event();
     }

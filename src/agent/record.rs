@@ -3,7 +3,8 @@
 //!
 //! `session_meta`, `turn_context`, `response_item` and `event_msg` have the shapes that readers of
 //! Codex rollouts know, and so has `compacted` (a prefix event). Beside them stand our own: `start`
-//! (the frozen beginning), `state` (what harness and tools remember) and `elided` (a prefix event).
+//! (the frozen beginning), `state` (what is remembered, whole), `files` (what became known of files in a step) and `elided` (a
+//! prefix event).
 
 mod restore;
 #[cfg(test)]
@@ -15,7 +16,6 @@ use super::transcript::{Mark, Transcript};
 use crate::harnesses::State;
 use crate::model::{Assistant, CallKind, Item, Part};
 use crate::store::{StoreError, rollout};
-use crate::tools::FileMemory;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -77,8 +77,6 @@ fn all_lossy<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error>
 pub struct Memory {
     /// The harness's own.
     pub harness: State,
-    /// What was read and written.
-    pub files: FileMemory,
     /// Tokens of the session so far.
     #[serde(default)]
     pub usage: crate::model::Usage,

@@ -240,7 +240,7 @@ impl Session {
             file: parts.store.as_ref().map(|s| s.path().to_owned()),
         };
         let mut workbench = parts.workbench;
-        workbench.set_memory(restored.memory.files);
+        *workbench.memory_mut() = restored.files;
         let mut budget = Budget::of(connection.window.tokens, parts.result_limit, counter);
         let listed = connection.info.listed.as_ref();
         budget.limit_reply(listed.and_then(|m| m.output));

@@ -128,11 +128,9 @@ impl Session {
         if news.is_empty() || undo.told().is_err() {
             return;
         }
-        let mut memory = self.workbench.memory().clone();
         for path in news.iter().flat_map(paths) {
-            memory.forget(&root.join(path));
+            self.workbench.memory_mut().forget(&root.join(path));
         }
-        self.workbench.set_memory(memory);
         let words: Vec<String> = news.iter().map(words).collect();
         let notice = Notice::Nudge(format!(
             "{}\nThis is what the user wants. Read these files again before you go on with them.",

@@ -18,15 +18,15 @@ const NINE: usize = 9;
 /// The mapping of an id depends on earlier ids alone, so a longer transcript keeps the ids of a
 /// shorter one.
 #[derive(Default)]
-pub(super) struct Ids {
-    used: HashSet<String>,
+pub(super) struct Ids<'a> {
+    used: HashSet<Cow<'a, str>>,
     /// The calls of the last reply that are not answered yet, each with what is sent for its id.
-    open: Vec<(String, String)>,
+    open: Vec<(&'a str, Cow<'a, str>)>,
     keep_numbered: bool,
     nine: bool,
 }
 
-impl Ids {
+impl<'a> Ids<'a> {
     /// Ids for the chat APIs: those of Kimi K2, `functions.read:0`, stay as they are, since the
     /// model goes by them and its servers take them.
     pub(super) fn for_chat() -> Self {
@@ -50,7 +50,7 @@ impl Ids {
     }
 
     /// The id to send for a call.
-    pub(super) fn call(&mut self, id: &str) -> String {
+    pub(super) fn call(&mut self, id: &'a str) -> Cow<'a, str> {
         let wanted = self.allowed(id);
         let mut mapped = wanted.clone();
         let mut n = 2;
@@ -60,28 +60,28 @@ impl Ids {
                 false => (format!("_{n}"), MAX_ID),
             };
             let kept = wanted.len().min(most.saturating_sub(end.len()));
-            mapped = format!("{}{end}", &wanted[..kept]);
+            mapped = format!("{}{end}", &wanted[..kept]).into();
             n += 1;
         }
-        self.open.push((id.to_owned(), mapped.clone()));
+        self.open.push((id, mapped.clone()));
         mapped
     }
 
     /// The id to send for the result of a call. Results of calls with equal ids come in the order
     /// of the calls.
-    pub(super) fn result(&mut self, id: &str) -> String {
-        match self.open.iter().position(|(open, _)| open == id) {
+    pub(super) fn result(&mut self, id: &'a str) -> Cow<'a, str> {
+        match self.open.iter().position(|(open, _)| *open == id) {
             Some(at) => self.open.remove(at).1,
             None => self.allowed(id),
         }
     }
 
-    fn allowed(&self, id: &str) -> String {
+    fn allowed(&self, id: &'a str) -> Cow<'a, str> {
         if self.nine {
-            return nine(id);
+            return nine(id).into();
         }
         if self.keep_numbered && id.len() <= MAX_ID && is_numbered(id) {
-            return id.to_owned();
+            return id.into();
         }
         allowed(id)
     }
@@ -109,14 +109,15 @@ fn is_usable(c: char) -> bool {
 }
 
 /// `id` with other characters replaced and cut to the limit; ASCII, never empty.
-fn allowed(id: &str) -> String {
+fn allowed(id: &str) -> Cow<'_, str> {
     if id.is_empty() {
-        return "call".to_owned();
+        return "call".into();
     }
-    id.chars()
-        .take(MAX_ID)
-        .map(|c| if is_usable(c) { c } else { '_' })
-        .collect()
+    if id.len() <= MAX_ID && id.chars().all(is_usable) {
+        return id.into();
+    }
+    let usable = |c| if is_usable(c) { c } else { '_' };
+    id.chars().take(MAX_ID).map(usable).collect()
 }
 
 /// The arguments of a call as a JSON object. Servers refuse a history in which they are anything

@@ -220,7 +220,7 @@ fn block(part: &Part) -> Option<Value> {
 }
 
 /// Thinking, text, calls. A reply with neither text nor calls is left out whole.
-fn assistant(reply: &Assistant, keeps_unsigned: bool, ids: &mut Ids) -> Vec<Value> {
+fn assistant<'a>(reply: &'a Assistant, keeps_unsigned: bool, ids: &mut Ids<'a>) -> Vec<Value> {
     ids.next_reply();
     if is_blank(&reply.text) && reply.calls.is_empty() {
         return Vec::new();
@@ -272,7 +272,7 @@ fn thinking(reasoning: &Reasoning, keeps_unsigned: bool) -> Option<Value> {
 }
 
 /// A result. The mark for an error is refused beside pictures, and on an empty result.
-fn tool_result(result: &ToolResult, ids: &mut Ids) -> Value {
+fn tool_result<'a>(result: &'a ToolResult, ids: &mut Ids<'a>) -> Value {
     let has_picture = result.content.iter().any(|p| p.as_text().is_none());
     let text = join_text(&result.content);
     let is_error = result.is_error && !has_picture && !is_blank(&text);

@@ -131,7 +131,7 @@ fn user(pieces: &[Piece]) -> Value {
     message
 }
 
-fn assistant(reply: &Assistant, ids: &mut Ids) -> Value {
+fn assistant<'a>(reply: &'a Assistant, ids: &mut Ids<'a>) -> Value {
     ids.next_reply();
     let mut message = json!({"role": "assistant", "content": reply.text});
     let thinking = thinking(&reply.reasoning);

@@ -174,7 +174,7 @@ fn parts(content: &[Part]) -> Vec<Value> {
 
 /// Thinking, text, calls. A reply with neither text nor calls is left out whole, because servers
 /// refuse thinking that nothing follows.
-fn assistant(reply: &Assistant, local: bool, ids: &mut Ids, out: &mut Vec<Value>) {
+fn assistant<'a>(reply: &'a Assistant, local: bool, ids: &mut Ids<'a>, out: &mut Vec<Value>) {
     ids.next_reply();
     if reply.text.is_empty() && reply.calls.is_empty() {
         return;
@@ -261,7 +261,7 @@ fn local_reasoning(reasoning: &[Reasoning]) -> Option<Value> {
 }
 
 /// A result in the kind of its call: a plain string unless there are pictures.
-fn tool_result(result: &ToolResult, local: bool, ids: &mut Ids) -> Value {
+fn tool_result<'a>(result: &'a ToolResult, local: bool, ids: &mut Ids<'a>) -> Value {
     let kind = if result.kind == CallKind::Freeform && !local {
         "custom_tool_call_output"
     } else {

@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 
 pub use background::{Job, JobEnd};
 pub use buffers::Buffers;
-pub use memory::FileMemory;
+pub use memory::{FileMemory, FileNews};
 #[doc(hidden)]
 pub use patch::apply_to as patched;
 pub use patch::touched as patch_paths;
@@ -188,10 +188,9 @@ impl Workbench {
         &self.memory
     }
 
-    /// Restores what the model has read and written before a resume, or after old results left
-    /// the conversation.
-    pub fn set_memory(&mut self, memory: FileMemory) {
-        self.memory = memory;
+    /// The same, to change it when the conversation does.
+    pub fn memory_mut(&mut self) -> &mut FileMemory {
+        &mut self.memory
     }
 
     /// The folder in which the next command starts. It differs from the session's folder after a

@@ -4,6 +4,7 @@ use super::{Memory, QUESTION, TITLE, TurnContext, title};
 use crate::agent::transcript::{Elision, Mark, Transcript};
 use crate::harnesses::Start;
 use crate::model::{Assistant, CallKind, Item, Part, Reasoning, ToolCall, ToolResult, join_text};
+use crate::tools::{FileMemory, FileNews};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,6 +27,8 @@ pub struct Restored {
     pub transcript: Transcript,
     /// What was remembered.
     pub memory: Memory,
+    /// What was read and written.
+    pub files: FileMemory,
     /// The number of the next reply.
     pub next_reply: u64,
     /// The name that the user gave it last.
@@ -75,6 +78,11 @@ pub fn restore(lines: &[Value]) -> Restored {
             }
             "start" => out.start = Start::deserialize(payload).ok().or(out.start.take()),
             "state" => out.memory = Memory::deserialize(payload).unwrap_or_default(),
+            "files" => {
+                if let Ok(news) = FileNews::deserialize(payload) {
+                    out.files.learn(news);
+                }
+            }
             "elided" => {
                 if let Ok(elision) = Elision::deserialize(payload) {
                     out.transcript.apply(&elision);

@@ -88,7 +88,6 @@ impl Session {
     pub(in crate::agent) fn record_state(&mut self) {
         let memory = Memory {
             harness: self.state.clone(),
-            files: self.workbench.memory().clone(),
             usage: self.usage,
             cost: self.cost,
             tool_mode: self.tool_mode,
@@ -100,6 +99,9 @@ impl Session {
         if value != self.last_state {
             self.record(&[record::line("state", &value)]);
             self.last_state = value;
+        }
+        if let Some(news) = self.workbench.memory_mut().news() {
+            self.record(&[record::line("files", news)]);
         }
     }
 

@@ -90,7 +90,7 @@ impl Session {
             transcript,
             calls: CallGuard::default(),
             memory: match agent.forked {
-                true => self.workbench.memory().clone(),
+                true => self.workbench.memory().all_new(),
                 false => FileMemory::default(),
             },
             tool_mode: ToolMode::Native,
@@ -135,8 +135,6 @@ impl Session {
         self.workbench.set_cwd(take(&mut other.cwd));
         other.cwd = cwd;
         // What one of them read, the other has not seen.
-        let memory = self.workbench.memory().clone();
-        self.workbench.set_memory(take(&mut other.memory));
-        other.memory = memory;
+        swap(self.workbench.memory_mut(), &mut other.memory);
     }
 }

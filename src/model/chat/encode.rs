@@ -3,11 +3,10 @@
 use super::super::calls::{self, Ids};
 use super::super::vendor::Thinking;
 use super::super::wire::Parts;
-use super::super::{Assistant, Reasoning, Request, ToolCall, ToolSpec, Vendor, WireApi};
+use super::super::{Assistant, Reasoning, Request, ToolSpec, Vendor, WireApi};
 use super::turns::{Piece, Turn, text_of, turns};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 
 /// The body of a streaming request as a value.
 pub fn body(request: &Request) -> Value {
@@ -121,55 +120,12 @@ fn response_format(schema: &Value, request: &Request) -> Value {
     })
 }
 
-/// One message. What most of them are is written without a tree of values in between.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Message<'a> {
-    Said {
-        role: &'static str,
-        content: Cow<'a, str>,
-    },
-    /// A plain string: Ollama loses the id of a result whose content is an array.
-    Result {
-        role: &'static str,
-        tool_call_id: String,
-        content: Cow<'a, str>,
-    },
-    Reply {
-        role: &'static str,
-        content: Option<&'a str>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
-    },
-    Other(Value),
-}
-
-#[derive(Serialize)]
-struct Call<'a> {
-    id: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: Cow<'a, str>,
-}
-
-/// The messages as the text of a JSON array.
+/// The messages as the text of a JSON array. Most are of a few plain kinds, which are written
+/// without a tree of values in between: a long session has thousands, in each request anew.
 fn messages(request: &Request) -> Vec<u8> {
-    let mut text = vec![b'['];
-    let mut put = |message: Message| {
-        if text.len() > 1 {
-            text.push(b',');
-        }
-        // Writing to a Vec cannot fail.
-        let _ = serde_json::to_writer(&mut text, &message);
-    };
+    let mut out = vec![b'['];
     if !request.system.is_empty() {
-        put(said("system", request.system.into()));
+        said("system", request.system, &mut out);
     }
     let vendor = request.vendor;
     let mut ids = match vendor.nine_character_ids {
@@ -179,38 +135,62 @@ fn messages(request: &Request) -> Vec<u8> {
     let mut after_result = false;
     for turn in turns(&request.items) {
         if vendor.needs_word_after_results && after_result && matches!(turn, Turn::User(_)) {
-            put(said("assistant", "Noted.".into()));
+            said("assistant", "Noted.", &mut out);
         }
         after_result = matches!(turn, Turn::Result(..));
-        put(match turn {
-            Turn::User(pieces) => user(&pieces),
+        match turn {
+            Turn::User(pieces) => user(&pieces, &mut out),
             Turn::Assistant(reply) if is_plain(reply, vendor) => {
-                plain(reply, request.local, &mut ids)
+                plain(reply, request.local, &mut ids, &mut out);
             }
             Turn::Assistant(reply) => {
-                Message::Other(assistant(reply, request.local, vendor, &mut ids))
+                let message = assistant(reply, request.local, vendor, &mut ids);
+                separate(&mut out);
+                write(&message, &mut out);
             }
-            Turn::Result(result, content) => Message::Result {
-                role: "tool",
-                tool_call_id: ids.result(&result.call_id),
-                content,
-            },
-        });
+            // A plain string: Ollama loses the id of a result whose content is an array.
+            Turn::Result(result, content) => {
+                separate(&mut out);
+                out.extend_from_slice(br#"{"role":"tool","tool_call_id":"#);
+                write(&ids.result(&result.call_id), &mut out);
+                out.extend_from_slice(br#","content":"#);
+                write(&content, &mut out);
+                out.push(b'}');
+            }
+        }
     }
-    text.push(b']');
-    text
+    out.push(b']');
+    out
 }
 
-fn said<'a>(role: &'static str, content: Cow<'a, str>) -> Message<'a> {
-    Message::Said { role, content }
+/// What stands before an element of an array.
+fn separate(out: &mut Vec<u8>) {
+    if out.last() != Some(&b'[') {
+        out.push(b',');
+    }
 }
 
-fn user<'a>(pieces: &[Piece<'a>]) -> Message<'a> {
+fn write(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing to a Vec cannot fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+fn said(role: &str, content: &str, out: &mut Vec<u8>) {
+    separate(out);
+    out.extend_from_slice(br#"{"role":"#);
+    write(&role, out);
+    out.extend_from_slice(br#","content":"#);
+    write(&content, out);
+    out.push(b'}');
+}
+
+fn user(pieces: &[Piece], out: &mut Vec<u8>) {
     let is_text = |piece: &Piece| matches!(piece, Piece::Text(_));
-    match pieces.iter().all(is_text) {
-        true => said("user", text_of(pieces, "\n\n")),
-        false => Message::Other(json!({"role": "user", "content": content(pieces)})),
+    if pieces.iter().all(is_text) {
+        return said("user", &text_of(pieces, "\n\n"), out);
     }
+    separate(out);
+    write(&json!({"role": "user", "content": content(pieces)}), out);
 }
 
 /// True for a reply that has nothing beside its text and its calls.
@@ -222,21 +202,26 @@ fn is_plain(reply: &Assistant, vendor: &Vendor) -> bool {
     }
 }
 
-fn plain<'a>(reply: &'a Assistant, local: bool, ids: &mut Ids) -> Message<'a> {
+fn plain<'a>(reply: &'a Assistant, local: bool, ids: &mut Ids<'a>, out: &mut Vec<u8>) {
     ids.next_reply();
-    let call = |call: &'a ToolCall| Call {
-        id: ids.call(&call.id),
-        kind: "function",
-        function: Function {
-            name: &call.name,
-            arguments: calls::object_text(call),
-        },
-    };
-    Message::Reply {
-        role: "assistant",
-        content: words(reply, local),
-        tool_calls: reply.calls.iter().map(call).collect(),
+    separate(out);
+    out.extend_from_slice(br#"{"role":"assistant","content":"#);
+    write(&words(reply, local), out);
+    if !reply.calls.is_empty() {
+        out.extend_from_slice(br#","tool_calls":["#);
+        for call in &reply.calls {
+            separate(out);
+            out.extend_from_slice(br#"{"id":"#);
+            write(&ids.call(&call.id), out);
+            out.extend_from_slice(br#","type":"function","function":{"name":"#);
+            write(&call.name, out);
+            out.extend_from_slice(br#","arguments":"#);
+            write(&calls::object_text(call), out);
+            out.extend_from_slice(b"}}");
+        }
+        out.push(b']');
     }
+    out.push(b'}');
 }
 
 /// Calls without words: templates of local servers want a text, hosted servers null.
@@ -257,7 +242,7 @@ fn content(pieces: &[Piece]) -> Value {
     pieces.iter().map(part).collect()
 }
 
-fn assistant(reply: &Assistant, local: bool, vendor: &Vendor, ids: &mut Ids) -> Value {
+fn assistant<'a>(reply: &'a Assistant, local: bool, vendor: &Vendor, ids: &mut Ids<'a>) -> Value {
     ids.next_reply();
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());

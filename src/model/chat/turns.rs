@@ -50,6 +50,10 @@ pub fn turns<'a>(items: &[&'a Item]) -> Vec<Turn<'a>> {
                 }
             }
             Item::ToolResult(result) => {
+                if let [Part::Text { text }] = &result.content[..] {
+                    turns.push(Turn::Result(result, clean(text)));
+                    continue;
+                }
                 let (texts, images): (Vec<_>, Vec<_>) = pieces(&result.content)
                     .into_iter()
                     .partition(|piece| matches!(piece, Piece::Text(_)));
