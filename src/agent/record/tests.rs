@@ -190,3 +190,28 @@ fn a_question_is_open_until_its_answer_or_the_next_item() {
     all.extend(lines(&[result("c1")]));
     assert_eq!(restore(&all).asked, None);
 }
+
+#[test]
+fn the_news_of_all_steps_make_up_what_is_known_of_files() {
+    let path = Path::new("/w/a.txt");
+    let mut known = crate::tools::FileMemory::default();
+    let mut stored = Vec::new();
+    known.read(path, b"one", Some((1, 1)));
+    stored.extend(known.news().map(|news| line("files", news)));
+    known.read(Path::new("/w/b.txt"), b"two", None);
+    stored.extend(known.news().map(|news| line("files", news)));
+    assert_eq!(stored.len(), 2);
+    let restored = restore(&stored).files;
+    assert_eq!(
+        restored.files().collect::<Vec<_>>(),
+        known.files().collect::<Vec<_>>()
+    );
+    assert_eq!(
+        restored.standing(path, b"one"),
+        known.standing(path, b"one")
+    );
+    assert_ne!(
+        restored.standing(path, b"two"),
+        known.standing(path, b"one")
+    );
+}
